@@ -352,7 +352,7 @@ class TestErrors:
         pipeline = make_pipeline(OutputKernelRegressor()).fit(X, Y)
         with pytest.raises(
             TypeError,
-            match=r"got Pipeline.*pass its best_estimator_.*pipeline pass its last step",
+            match=r"got Pipeline.*pass its best_estimator_.*pass its last step",
         ):
             certify(pipeline, X, Y)
         assert certify(pipeline[-1], X, Y).status == "optimal"
@@ -417,9 +417,14 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("loss", "wrong", "right", "message"),
         [
-            ("logistic", [[0.0], [1.0]], [[-1.0], [1.0]], r"-1 and \+1.*got 0"),
-            ("squared_hinge", [[3.0], [1.0]], [[-1.0], [1.0]], r"-1 and \+1.*got 3"),
-            ("softmax", [[-1.0, 1.0]] * 2, [[0.3, 0.7]] * 2, "sum 1"),
+            ("logistic", [[0.0], [1.0]], [[-1.0], [1.0]], r"-1 or \+1.*got 0"),
+            ("squared_hinge", [[3.0], [1.0]], [[-1.0], [1.0]], r"-1 or \+1.*got 3"),
+            (
+                "softmax",
+                [[-1.0, 1.0]] * 2,
+                [[0.3, 0.7]] * 2,
+                "each row must add up to 1",
+            ),
         ],
     )
     def test_labels_must_be_coded_as_the_loss_wants(self, loss, wrong, right, message):

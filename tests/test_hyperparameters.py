@@ -228,7 +228,8 @@ class TestSpace:
     @pytest.mark.parametrize("parameters", [["gamma"], {"gamma": None}, "gamma"])
     def test_unknown_names(self, parameters):
         message = (
-            "'gamma', which is no continuous parameter here. These are: 'alpha', 'kern"
+            "'gamma', which is not a continuous parameter here. "
+            "The continuous parameters are: 'alpha', 'kern"
         )
         with pytest.raises(ValueError, match=message):
             HyperparameterSpace(listed(), parameters)

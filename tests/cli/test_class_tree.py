@@ -241,7 +241,7 @@ def test_classes_of_costs_are_called_as_they_are_written(tmp_path):
         (["--decision", "best"], "neither one of accuracy, taxo, parent nor a table"),
         (["--decision", "none.csv"], "there is no file none.csv"),
         (["--level", "1", "--std"], "--std is for numbers"),
-        (["--reject", "-1"], "a number of at least 0"),
+        (["--reject", "-1"], "must be a number >= 0"),
         (["--min-probability", "2"], "at most 1; got 2.0"),
         (["--min-probability", "0.5", "--reject", "1"], "give one of them"),
     ],

@@ -263,7 +263,7 @@ def test_a_class_of_few_rows_is_said_once(okl, related, tmp_path):
     assert result.exit_code == 0, result.stderr
     lines = [line for line in result.stderr.splitlines() if "class" in line]
     assert len(lines) == 2  # the task is the other
-    assert "no row to test in some of the 3 folds: 'rare'" in lines[1]
+    assert "no test row in some of the 3 folds: 'rare'" in lines[1]
 
 
 def test_two_classes_are_one_output(related, tmp_path):
@@ -493,7 +493,7 @@ def test_an_alpha_for_each_output(okl, related, tmp_path):
         *("--out", tmp_path / "other"),
     )
     assert refused.exit_code == 2
-    assert "'softmax' is one of all outputs together" in refused.stderr
+    assert "'softmax' couples all outputs" in refused.stderr
 
 
 @pytest.mark.parametrize("others", [["1"], *later([])], ids=["and 1", "alone"])

@@ -523,7 +523,7 @@ def test_alphas_of_outputs_of_tasks_in_long_form():
 
 def test_alphas_of_outputs_that_cannot_be():
     X, Y = with_noise()
-    with pytest.raises(ValueError, match="'softmax' is one of all outputs together"):
+    with pytest.raises(ValueError, match="'softmax' couples all outputs"):
         OutputKernelClassifierCV(alpha_per_output=True).fit(X, np.arange(60) % 3)
     with pytest.raises(ValueError, match="alpha_per_output must be True, False or"):
         OutputKernelRegressorCV(alpha_per_output=1).fit(X, Y)

@@ -60,10 +60,10 @@ def test_searches_pass_decisions_on():
 @pytest.mark.parametrize(
     ("ask", "text"),
     [
-        ({"decision": "taxo"}, r"decision='taxo' needs a tree.*Identity\(\) has none"),
+        ({"decision": "taxo"}, r"decision='taxo' needs a tree.*Identity\(\) does not"),
         ({"decision": "best"}, "one of 'accuracy'.*'best'"),
         ({"decision": np.eye(2)}, r"shape \(2, 2\), and 3 classes"),
-        ({"reject": "often"}, "reject is what no answer costs"),
+        ({"reject": "often"}, "reject, the cost of giving no answer, must be a number"),
     ],
 )
 def test_errors_come_before_any_row_is_looked_at(flat, ask, text):
@@ -86,7 +86,9 @@ def test_decisions_need_probabilities_of_one_class_a_row():
     assert not hasattr(model, "predict_node")
     labels = (Y[:, None] == np.unique(Y)).astype(int)
     model = OutputKernelClassifier(loss="logistic").fit(X, labels)
-    with pytest.raises(ValueError, match="one class a row; here every row has several"):
+    with pytest.raises(
+        ValueError, match="one class per row; here every row has several"
+    ):
         model.predict(X, reject=0.1)
 
 
@@ -174,9 +176,9 @@ def test_a_tree_of_tasks_or_labels_is_none_of_classes():
     labels = pd.DataFrame({path: path.split("/")[1] == Y for path in tree.classes_})
     several = clone(model).fit(X, labels)
     for one in (model, several):
-        with pytest.raises(ValueError, match="level=1 needs a tree of the classes, "):
+        with pytest.raises(ValueError, match="level=1 needs a tree of the classes "):
             one.predict_proba("no rows", level=1)
-        with pytest.raises(ValueError, match=r"predict_node.* of which each row has"):
+        with pytest.raises(ValueError, match=r"predict_node.* and one class per row"):
             one.predict_node("no rows")
 
 

@@ -331,7 +331,9 @@ def test_errors_of_scores():
 @pytest.mark.parametrize("scoring", ["roc_auc_ovr", "roc_auc_ovo_weighted"])
 def test_scores_that_take_two_labels_for_two_classes(scoring):
     search = OutputKernelClassifierCV(Gaussian(1.0), alphas=2, cv=2, scoring=scoring)
-    with pytest.raises(ValueError, match=r"not fit .*two labels for two.*'roc_auc'"):
+    with pytest.raises(
+        ValueError, match=r"not fit .*two label columns as two.*'roc_auc'"
+    ):
         search.fit(X, (Y[:, :2] > 0).astype(int))
 
 
@@ -443,7 +445,7 @@ NAMED = pd.DataFrame(Y, columns=["b", "c", "d"])
             lambda: OutputKernelRegressor(structure=Graph(np.full((3, 3), 1e200))).fit(
                 X, Y
             ),
-            "gamma=1.0 is nothing beside the weights .* 1e\\+200",
+            "gamma=1.0 is negligible compared with the weights .* 1e\\+200",
         ),
         (
             lambda: OutputKernelRegressor(structure=Fixed(np.full((3, 3), 1e308))).fit(
@@ -673,7 +675,9 @@ def gradient(**parameters):
 def test_an_alpha_for_each_output_that_is_not_learned():
     for parameters in (["kernel__gamma"], {"alpha": "fixed"}, "kernel__gamma"):
         search = gradient(parameters=parameters, alpha_per_output=True)
-        with pytest.raises(ValueError, match="Name 'alpha' too, or leave alpha_per"):
+        with pytest.raises(
+            ValueError, match="Add 'alpha' to parameters, or leave alpha_per"
+        ):
             search.fit(X, Y)
     names = iter(["alpha", "kernel__gamma"])  # which can be read once
     search = gradient(parameters=names, alpha_per_output=True).fit(X, Y)
@@ -684,7 +688,7 @@ def test_an_alpha_for_each_output_that_is_not_learned():
 def test_nothing_is_said_of_classes_that_folds_have_or_cannot_have(cv):
     rows, y = np.repeat(X, 2, axis=0), np.arange(20) % 2
     with warnings.catch_warnings():
-        warnings.filterwarnings("error", ".*classes have no row to test")
+        warnings.filterwarnings("error", ".*classes have no test row")
         OutputKernelClassifierCV("rbf", alphas=[1.0, 0.1], cv=cv).fit(rows, y)
 
 

@@ -369,7 +369,7 @@ def test_time_runs_out():
                 criterion="leave_one_out_error",
             ),
             ValueError,
-            "'leave_one_out_error' is for one kernel for all outputs",
+            "'leave_one_out_error' needs one kernel for all outputs",
         ),
         (
             GradientSearchCV(
@@ -469,7 +469,7 @@ def test_an_alpha_for_each_label_or_related_output():
         (
             OutputKernelClassifier("rbf", loss="softmax"),
             {"alpha_per_output": True},
-            "'softmax' is one of all outputs together",
+            "'softmax' couples all outputs",
         ),
         (OutputKernelClassifier("rbf", alpha=[1.0, 2.0]), {}, "alpha has 2 entries"),
         (ISOTROPIC, {"alpha_per_output": 1}, "alpha_per_output must be True or False"),

@@ -264,7 +264,7 @@ LIST = [Gaussian(0.3), Linear(scales=0.3)]
             (LIST, ["mean", "mean"]),
             {"criterion": "folds_error"},
             ValueError,
-            "'folds_error' is for one kernel.*'folds_likelihood'",
+            "'folds_error' needs one kernel.*'folds_likelihood'",
         ),
         (
             ([PerOutput([Gaussian()] * 2), "rbf"], ["identity", "mean"]),

@@ -204,9 +204,9 @@ def test_names_of_columns_missing_targets_and_tasks():
         (
             Learnable(Gaussian(), ["kernel__width"]),
             N,
-            "'kernel__width', which is no continuous",
+            "'kernel__width', which is not a continuous",
         ),
-        (Learnable(Gaussian()) + Linear(), N, "has no values before a search"),
+        (Learnable(Gaussian()) + Linear(), N, "cannot be evaluated before a search"),
     ],
 )
 def test_what_cannot_be_learned(kernel, rows, message):
@@ -222,9 +222,13 @@ def test_a_loss_without_a_gradient_and_single_fits():
         OutputKernelRegressor(Learnable(Gaussian())),
         GradientSearchCV(OutputKernelRegressor(Learnable(Gaussian()))),
     ):
-        with pytest.raises(TypeError, match=r"no values before .* without Learnable"):
+        with pytest.raises(
+            TypeError, match=r"cannot be evaluated before .* without Learnable"
+        ):
             model.fit(X, Y)
-    with pytest.raises(TypeError, match="no values before a search has learned it"):
+    with pytest.raises(
+        TypeError, match="cannot be evaluated before a search has learned it"
+    ):
         OutputKernelClassifier(Learnable(Gaussian())).fit(X, LABELS)
 
 

@@ -539,7 +539,7 @@ def test_what_cannot_be_used():
     with pytest.raises(ValueError, match="a target matrix"):
         OutputKernelRegressor(solver="output_kernel_newton").fit(X, y, task=ids)
     regressor.fit(X, y, task=ids)
-    with pytest.raises(ValueError, match="No rows of the task 'z', 'q' were there in"):
+    with pytest.raises(ValueError, match="The fit had no rows of the task 'z', 'q'"):
         regressor.predict(X[:3], task=["z", "a", "q"])
     with pytest.raises(ValueError, match="score needs task as well"):
         regressor.score(X, y)
@@ -605,7 +605,7 @@ def test_dates_are_the_same_ids_whatever_their_unit(unit):
     wanted = model.predict(X, task=days)
     assert_array_equal(model.predict(X, task=days.astype(f"M8[{unit}]")), wanted)
     later_on = days.astype("M8[us]") + 1
-    with pytest.raises(ValueError, match="were there in the fit"):
+    with pytest.raises(ValueError, match="The fit had no rows of the task"):
         model.predict(X, task=later_on)
 
 

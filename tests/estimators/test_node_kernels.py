@@ -290,9 +290,9 @@ def test_the_picture_has_the_variances_of_all_nodes():
         ("linear", {1: Row()}, TypeError, r"^kernels\[1\] of Tree.*own"),
         ("linear", {1: PerOutput(["rbf"])}, TypeError, r"^kernels\[1\] of Tree"),
         ("linear", {1: ["rbf"]}, TypeError, r"^kernels\[1\] of Tree"),
-        ("precomputed", {2: "rbf"}, ValueError, "kernels of its nodes .*Gram"),
-        ("precomputed", {1: "rbf"}, ValueError, "kernels of its nodes .*Gram"),
-        (PerOutput([Linear()] * 5), {2: "rbf"}, TypeError, "kernels of its nodes"),
+        ("precomputed", {2: "rbf"}, ValueError, "kernels for some nodes .*Gram"),
+        ("precomputed", {1: "rbf"}, ValueError, "kernels for some nodes .*Gram"),
+        (PerOutput([Linear()] * 5), {2: "rbf"}, TypeError, "kernels for some nodes"),
     ],
 )
 def test_bad_kernels_are_named(kernel, kernels, error, message):
@@ -309,7 +309,7 @@ def test_what_takes_one_kernel_says_so():
         OutputKernelRegressorCV("linear", [structure, "identity"]).fit(X, Y)
     model = OutputKernelRegressor("linear", structure)
     names = np.array(["p", "q", "r", "s", "z"] * 6)
-    with pytest.raises(ValueError, match="not for data in long form"):
+    with pytest.raises(ValueError, match="not supported for data in long form"):
         clone(model).fit(X, Y[:, 0], task=names)
     with pytest.raises(ValueError, match="5 leaves, and the number of outputs is 4"):
         clone(model).fit(X, Y[:, :4])

@@ -204,8 +204,11 @@ def test_alphas_are_parameters_like_others():
     ("alpha", "message"),
     [
         ([1.0, 2.0], "alpha has 2 entries, and there are 3 outputs"),
-        ([1.0, -2.0, 1.0], "Of output 1: alpha must be a finite number > 0, got -2"),
-        ([1.0, 2.0, np.nan], "Of output 2: alpha must be a finite number > 0, got nan"),
+        ([1.0, -2.0, 1.0], "For output 1: alpha must be a finite number > 0, got -2"),
+        (
+            [1.0, 2.0, np.nan],
+            "For output 2: alpha must be a finite number > 0, got nan",
+        ),
         (np.ones((3, 1)), "alpha must be a number, or an array of numbers with one"),
         (["a", "b", "c"], "alpha must be a number, or an array of numbers with one"),
         ("0.1", "alpha must be a finite number > 0, got '0.1'"),
@@ -221,5 +224,5 @@ def test_alphas_that_do_not_fit(alpha, message):
 def test_softmax_has_one_alpha():
     X, Y, _ = draw(N, M)
     model = OutputKernelClassifier(alpha=ALPHAS, loss="softmax")
-    with pytest.raises(ValueError, match="'softmax' is one of all outputs together"):
+    with pytest.raises(ValueError, match="'softmax' couples all outputs"):
         model.fit(X, Y.argmax(axis=1))

@@ -194,7 +194,7 @@ def test_codes_in_the_place_of_labels_are_told():
     assert {one.filename for one in said} == {__file__}
     text = ClassTree.from_paths(["a/b", "a/c", "d/e", "d/f"])
     model.set_params(structure=Tree(text))
-    with pytest.raises(ValueError, match=r"0 is not in the tree.*place of labels"):
+    with pytest.raises(ValueError, match=r"0 is not in the tree.*instead of labels"):
         cross_val_predict(
             model, X, text.classes_[numbers], cv=2, method="predict_proba"
         )

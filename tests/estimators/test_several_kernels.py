@@ -351,7 +351,7 @@ def test_what_takes_one_kernel_says_so(data):
         OutputKernelRegressorCV(kernels=[[Gaussian(), Row()]]).fit(X, Y)
     with pytest.raises(TypeError, match="a term of its own"):
         OutputKernelRegressorCV(kernel=Row()).fit(X, Y)
-    with pytest.raises(ValueError, match="not for data in long form"):
+    with pytest.raises(ValueError, match="not supported for data in long form"):
         OutputKernelRegressor([Gaussian(), Row()], TWO).fit(
             X, Y[:, 0], task=np.arange(40) % 2
         )

@@ -351,7 +351,9 @@ REFUSED = {
     "level must be a number between 0 and 1, got '0.9'": {"level": "0.9"},
     "inconsistent numbers of samples": {"groups": [1, 2]},
     "sample_weight has a negative entry": {"sample_weight": -np.ones(10)},
-    "known before the fit": {"estimator": OutputKernelRegressor(structure="mean")},
+    "fixes the output kernel before the fit": {
+        "estimator": OutputKernelRegressor(structure="mean")
+    },
     "There is one output": {"y": Y[:, 0], "n_resamples": 2},
     "groups is missing in 2 of 10 rows": {"groups": ["a", "b"] * 4 + [None, np.nan]},
     "y is None; pass the targets": {"y": None},

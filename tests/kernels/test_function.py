@@ -67,7 +67,9 @@ def test_white_noise_is_added_to_the_square_matrix_only():
 def test_white_noise_is_refused_by_fits():
     CallableKernel(MaternOfAnyOrder(nu=0.25)).resolve(X)  # equal but for rounding
     for gp in (RBF() + WhiteKernel(0.5), 2.0 * WhiteKernel(1e-9) * DotProduct(0.0)):
-        with pytest.raises(ValueError, match=r"has white noise.* what alpha is for"):
+        with pytest.raises(
+            ValueError, match=r"has white noise.* alpha accounts for noise"
+        ):
             CallableKernel(gp).resolve(X)
 
 

@@ -48,5 +48,5 @@ def test_losses_that_take_sets_say_so():
         if "sets" in loss.capabilities:
             loss.expected(np.ones((1, 2), dtype=bool), np.zeros((1, 2)))
         else:
-            with pytest.raises(TypeError, match="takes no sets of classes"):
+            with pytest.raises(TypeError, match="does not support sets of classes"):
                 loss.expected(np.ones((1, 2), dtype=bool), np.zeros((1, 2)))

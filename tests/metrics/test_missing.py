@@ -195,8 +195,8 @@ def test_scorers_of_regressors(name, scorer):
     assert ours_too.alpha_ == search.best_params_["alpha"]
     with pytest.raises(
         ValueError,
-        match=rf"scoring='{name}' is a score of scikit-learn, which takes "
-        rf"no missing targets, and {MISSING.sum()} entries of y are NaN. .*"
+        match=rf"scoring='{name}' is a score of scikit-learn, which does not "
+        rf"support missing targets, and {MISSING.sum()} entries of y are NaN. .*"
         rf"scoring=okl.metrics.{REGRESSION[name]}\.",
     ):
         OutputKernelRegressorCV(scoring=name).fit(X, SEEN)
@@ -232,7 +232,7 @@ def test_scorers_of_two_labels():
     model = OutputKernelClassifier(loss="logistic").fit(X, SEEN_LABELS[:, :2])
     expected = ours.roc_auc_score(SEEN_LABELS[:, :2], model.decision_function(X))
     assert ours.roc_auc_scorer(model, X, SEEN_LABELS[:, :2]) == expected
-    with pytest.raises(ValueError, match="scikit-learn's scorers take two labels for"):
+    with pytest.raises(ValueError, match="scikit-learn's scorers treat two labels as"):
         ours.neg_log_loss_scorer(model, X, SEEN_LABELS[:, :2])
 
 

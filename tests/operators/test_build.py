@@ -127,7 +127,9 @@ def test_what_does_not_fit_is_evaluated_in_blocks():
     assert type(stored) is Dense
     assert stored.workspace == 1
     assert type(operator_of(Linear(), rows(20, 3), 1.0)) is Features
-    with pytest.raises(MemoryError, match=r"20 samples.*only the whole matrix tells"):
+    with pytest.raises(
+        MemoryError, match=r"20 samples.*only be checked on the whole matrix"
+    ):
         operator_of(CallableKernel(lambda X, Z: X @ Z.T), X, size - 1)
 
 

@@ -47,5 +47,5 @@ def test_errors(fitted):
         FeatureRelevanceDisplay(SHARES, feature_names="abc")
     with pytest.raises(ValueError, match="one number >= 0 for each column"):
         FeatureRelevanceDisplay([[1.0]])
-    with pytest.raises(NotFittedError, match="where kernel='auto' learned"):
+    with pytest.raises(NotFittedError, match="if kernel='auto' learned"):
         FeatureRelevanceDisplay.from_estimator(fitted(kernel_=None))

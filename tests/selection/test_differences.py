@@ -118,8 +118,18 @@ def test_alpha_and_parameters_of_learned_structures(structure, parameters):
     ("structure", "kernel", "parameters", "message"),
     [
         (Sparse(), KERNEL, {"structure__mu": (0.5, 2.0)}, "mu must be .* got 2"),
-        (Sparse(mu=0), KERNEL, ["structure__mu"], "'structure__mu', which is no cont"),
-        (TraceBall(), KERNEL, ["structure__eps"], "'structure__eps', which is no con"),
+        (
+            Sparse(mu=0),
+            KERNEL,
+            ["structure__mu"],
+            "'structure__mu', which is not a cont",
+        ),
+        (
+            TraceBall(),
+            KERNEL,
+            ["structure__eps"],
+            "'structure__eps', which is not a con",
+        ),
         (LowRank(2), KERNEL, ["structure__rank"], "'structure__rank', which is no"),
         (
             Cluster(2, within=5.0),

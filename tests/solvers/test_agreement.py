@@ -228,7 +228,7 @@ class TestChoice:
     @pytest.mark.parametrize(
         ("solver", "label", "needs"),
         [
-            ("closed_form", "frobenius", "gives the output kernel.*is Frobenius"),
+            ("closed_form", "frobenius", "fixes the output kernel.*is Frobenius"),
             (
                 "output_kernel_newton",
                 "low-rank",

@@ -297,7 +297,7 @@ class TestChoice:
     def test_refused(self):
         with pytest.raises(ValueError, match="weights of zero and one only"):
             choose_solver("imputation", self.problem(holes((N, M)) + 1))
-        with pytest.raises(ValueError, match="a structure that gives"):
+        with pytest.raises(ValueError, match="a structure that fixes"):
             choose_solver("imputation", self.problem(None, Frobenius()))
         with pytest.raises(ValueError, match="targets without weights"):
             choose_solver(ClosedForm(), self.problem(holes((N, M))))

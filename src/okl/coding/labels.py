@@ -101,9 +101,9 @@ class Signs(LabelCoding):
         wrong = wrong if weights is None else wrong & (weights > 0)
         if xp.any(wrong):
             raise ValueError(
-                "Targets of this loss are -1 and +1, one column for two classes; got "
-                f"{float(targets[wrong][0]):g}. Indicators of 0 and 1 become such by "
-                "2 * Y - 1."
+                "Targets of this loss must be -1 or +1, with one column for two "
+                f"classes; got {float(targets[wrong][0]):g}. Convert indicators of 0 "
+                "and 1 by 2 * Y - 1."
             )
 
     def decide(self, scores: np.ndarray, kind: Kind) -> np.ndarray:
@@ -160,8 +160,9 @@ class OneHot(LabelCoding):
         wrong = wrong if weights is None else wrong & (weights > 0)
         if xp.any(wrong):
             raise ValueError(
-                "Targets of this loss are 0 and 1, one column for each class, or "
-                "probabilities: each row has the sum 1. Got a row that has not."
+                "Targets of this loss must be 0 or 1, with one column for each class, "
+                "or probabilities, and each row must add up to 1. Got a row that does "
+                "not."
             )
 
     def decide(self, scores: np.ndarray, kind: Kind) -> np.ndarray:

@@ -72,8 +72,8 @@ def make_text_tree(
     sizes = [1, *n_nodes]
     if sorted(sizes) != sizes or sizes[-1] > n_samples:
         raise ValueError(
-            "n_nodes must not decrease, and n_samples not be below its last entry; got "
-            f"n_nodes={tuple(n_nodes)} and n_samples={n_samples}."
+            "n_nodes must not decrease, and n_samples must be at least its last entry; "
+            f"got n_nodes={tuple(n_nodes)} and n_samples={n_samples}."
         )
     paths, topics = [""], [np.empty(0, dtype=np.intp)]
     for above, size in pairwise(sizes):

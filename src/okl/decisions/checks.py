@@ -42,5 +42,5 @@ def check_sums(probabilities: np.ndarray, name: str) -> None:
             f"{name} must be numbers >= 0 that add up to 1 in each row; those of row "
             f"{row} are from {probabilities[row].min():.3g} to "
             f"{probabilities[row].max():.3g} and add up to {sums[row]:.3g}. Scores of "
-            "decision_function and logarithms are none; predict_proba has them."
+            "decision_function and log-probabilities are not valid; use predict_proba."
         )

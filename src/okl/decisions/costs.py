@@ -276,5 +276,5 @@ def _places(names: Any, classes: np.ndarray, axis: str) -> list[int]:
         return numbers
     raise ValueError(
         f"The {axis} of the cost matrix are called {names}, and the classes {wanted}. "
-        "Call them alike, or pass an array in the order of classes_."
+        "Use the same names, or pass an array in the order of classes_."
     )

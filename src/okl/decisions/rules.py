@@ -149,6 +149,6 @@ def check_reject(reject: Any) -> None:
     number = isinstance(reject, Real) and not isinstance(reject, bool)
     if not number or not float(reject) >= 0:
         raise ValueError(
-            "reject is what no answer costs, a number of at least 0, or None; got "
+            "reject, the cost of giving no answer, must be a number >= 0 or None; got "
             f"{reject!r}."
         )

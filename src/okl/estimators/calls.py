@@ -31,9 +31,9 @@ def spread_asked(include_noise: Any, **flags: Any) -> bool:
     if include_noise and not asked:
         by = " or ".join(f"{name}=True" for name in flags)
         raise ValueError(
-            "include_noise=True is about how sure predictions are, which was not asked "
-            f"for; predictions themselves have no noise. Pass {by} too, or leave "
-            "include_noise out."
+            "include_noise=True only affects the uncertainty of predictions, which was "
+            f"not requested; predictions themselves have no noise. Pass {by} too, or "
+            "leave include_noise out."
         )
     return asked
 

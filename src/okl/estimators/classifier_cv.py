@@ -263,9 +263,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         shared = isinstance(self.fit_intercept, str)
         if shared and not learns_for_tasks(self, X, targets):
             raise ValueError(
-                f"fit_intercept={_SHARED!r} is for a kernel that is learned, for task, "
-                "from dense rows. Pass task to fit and no kernel, or another "
-                "fit_intercept."
+                f"fit_intercept={_SHARED!r} is only for fits with task, dense X and a "
+                "kernel that is learned. Pass task to fit and leave kernel out, or "
+                "choose another fit_intercept."
             )
         if shared or (self.fit_intercept and has_open_tasks(self, X, targets)):
             self._constant = _CONSTANT

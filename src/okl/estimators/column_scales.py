@@ -103,7 +103,7 @@ def _message(
         f"The columns of X have standard deviations up to {spreads[largest]:.3g}, of "
         f"the column {called(largest)}, and less than a thousandth of that in "
         f"{listed}{more}. {type(kernel).__name__} compares rows by distances with one "
-        "width for all columns, in which these columns do not count. Standardise X, "
-        "for instance by StandardScaler in a pipeline, or give the kernel a width for "
-        "each column."
+        "width for all columns, so that these columns have no influence. Standardise "
+        "X, for instance by StandardScaler in a pipeline, or give the kernel a width "
+        "for each column."
     )

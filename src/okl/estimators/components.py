@@ -140,8 +140,8 @@ class ComponentParameters(ListedParameters):
             + (
                 f"Set {name}={owner} instead."
                 if owner
-                else f"Set {name} to an object that has it first, such as the "
-                f"{name}_ of a fitted estimator."
+                else f"First set {name} to an object that has this parameter, such as "
+                f"the {name}_ of a fitted estimator."
             )
         )
 

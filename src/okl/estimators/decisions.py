@@ -52,10 +52,10 @@ def tree_of(model: Any, what: str) -> ClassTree:
     tree = known_tree(model)
     if tree is None:
         raise ValueError(
-            f"{what} needs a tree of the classes, of which each row has one, and "
-            f"{model.structure_!r} has none: fit to one class a row with "
-            "structure=okl.structures.Tree(class_tree), or pass probabilities and a "
-            "tree to the functions of okl.decisions."
+            f"{what} needs a tree of the classes and one class per row, and this model "
+            f"with structure_={model.structure_!r} does not have both: fit one class "
+            "per row with structure=okl.structures.Tree(class_tree), or pass "
+            "probabilities and a tree to the functions of okl.decisions."
         )
     return tree
 
@@ -106,13 +106,13 @@ def rule_asked(
         return None
     if model._coder.kind == "multilabel" or (model._has_tasks and task is None):
         raise ValueError(
-            "decision and reject are for one class a row; here every row has several "
-            "labels. Leave them out, and take predict_proba to decide for each label."
+            "decision and reject are for one class per row; here every row has several "
+            "labels. Leave them out, and use predict_proba to decide for each label."
         )
     if not hasattr(model, "predict_proba"):
         raise ValueError(
             f"decision and reject need probabilities, which the loss {model.loss!r} "
-            "has not; fit with loss='softmax' or 'logistic'."
+            "does not provide; fit with loss='softmax' or 'logistic'."
         )
     tree = known_tree(model)
     if isinstance(decision, str) and decision in ("taxo", "parent"):

@@ -41,8 +41,9 @@ def notes_of_classes(
             for (train, _), few in parts
         ]
         end = (
-            "No intercept is fitted there, which would make them impossible: their "
-            "relatives predict them. With fit_intercept=False all fits are like that."
+            "Those folds are fitted without an intercept, which would give these "
+            "classes probability zero; related classes predict them instead. With "
+            "fit_intercept=False no fold has an intercept."
         )
         yield from _untrained(_CLASSES, "rows", lacking, end)
 
@@ -74,10 +75,10 @@ def _untested(
         rarest = few[np.argsort(counts[few], kind="stable")]
         rows = int(counts[rarest[0]])
         yield (
-            f"{len(few)} of {len(classes)} classes have no row to test in some of the "
-            f"{len(tested)} folds: {listed(classes[rarest], _MOST)}, the first of them "
-            f"has {rows} row{'s' * (rows > 1)} in all. Use fewer folds, folds that "
-            "hold some of each, or merge rare classes."
+            f"{len(few)} of {len(classes)} classes have no test row in some of the "
+            f"{len(tested)} folds: {listed(classes[rarest], _MOST)}, the first of "
+            f"which has {rows} row{'s' * (rows > 1)} in all. Use fewer folds, folds "
+            "with rows of every class, or merge rare classes."
         )
 
 
@@ -85,8 +86,8 @@ def _untrained(
     kind: tuple[str, str],
     what: str,
     lacking: list[np.ndarray],
-    end: str = "They cannot be learned there: scores are lower than those of a fit to "
-    "all rows. Use fewer folds, or folds that hold some of each.",
+    end: str = "They cannot be learned in these folds, so the scores are lower than "
+    "those of a fit to all rows. Use fewer folds, or folds that hold some of each.",
 ) -> Iterator[str]:
     """Yield a note on what has no row in the training part of some folds."""
     where: dict[Any, list[int]] = {}

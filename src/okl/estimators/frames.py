@@ -77,18 +77,17 @@ def _refuse_cells(X: Any, error: Exception) -> None:
     ]
     if found:
         raise ValueError(
-            "Columns must be numbers, and some cells are none in "
-            f"{listed_columns(found)}. "
-            "Encode such columns before the fit: in a pipeline with "
-            "sklearn.compose.ColumnTransformer by OneHotEncoder, or by OrdinalEncoder "
-            "where values have an order; or leave them out."
+            "Columns must be numbers, and some cells are not, in "
+            f"{listed_columns(found)}. Encode such columns before the fit: in a "
+            "pipeline with sklearn.compose.ColumnTransformer by OneHotEncoder, or by "
+            "OrdinalEncoder where values have an order; or leave them out."
         ) from error
     unread = [repr(name) for name, _, cells in columns_of(X) if _hides_na(cells)]
     if unread:
         raise ValueError(
-            "Columns must be numbers, and pandas.NA is among objects in "
-            f"{listed_columns(unread)}. Make them numbers that may be missing, "
-            "by .astype('Float64')."
+            "Columns must be numbers, and there is pandas.NA among objects in "
+            f"{listed_columns(unread)}. Convert them to a numeric dtype that allows "
+            "missing values, by .astype('Float64')."
         ) from error
 
 

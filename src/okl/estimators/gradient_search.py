@@ -267,8 +267,9 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         check_flag(self.alpha_per_output, "alpha_per_output")
         if self.alpha_per_output and not is_learned("alpha", self.parameters):
             raise ValueError(
-                f"parameters={self.parameters!r} leaves alpha as it is. Name 'alpha' "
-                "too, or leave alpha_per_output out, which is how it is learned."
+                "alpha_per_output=True needs alpha to be learned, but "
+                f"parameters={self.parameters!r} does not include it. Add 'alpha' to "
+                "parameters, or leave alpha_per_output out."
             )
         check_count(self.n_restarts, "n_restarts", least=0)
         check_count(self.max_iter, "max_iter")

@@ -190,8 +190,9 @@ def _check(model: Any, X: Any, observed: Observed) -> None:
     """Raise an error for what no search by gradient takes."""
     if (n_samples := len(observed.counted())) < _FEWEST:
         raise ValueError(
-            f"To learn hyperparameters takes at least {_FEWEST} rows with a target "
-            f"and a weight above zero, got n_samples = {n_samples}. Set them instead."
+            f"Learning hyperparameters takes at least {_FEWEST} rows with a target and "
+            f"a weight above zero, got n_samples = {n_samples}. Set the "
+            "hyperparameters instead of learning them."
         )
     check_rows(X)
     (structure,) = structures_for(model, observed)
@@ -246,9 +247,9 @@ def warn_of_end(best: Learned, depth: int) -> None:
         )
     if best.largest_gap > 0:
         warnings.warn(
-            f"A fit to a fold stopped at a relative gap of {best.largest_gap:.2g}; the "
-            "criterion is known no better. Keep alpha, or the weight of the kernel, "
-            "within narrower bounds.",
+            "A fit to a fold stopped at a relative duality gap of "
+            f"{best.largest_gap:.2g}, so the criterion is only known to that accuracy. "
+            "Set narrower bounds for alpha, or for the weight of the kernel.",
             ConvergenceWarning,
             stacklevel=depth + 1,
         )

@@ -82,8 +82,8 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         squares = isinstance(estimator, RegressionMixin)
         if squares and "quadratic" not in estimator._checked_loss().capabilities:
             raise ValueError(
-                "estimator must have the squared loss, by which missing entries are "
-                f"told from those that are known; got loss={estimator.loss!r}."
+                "estimator must have the squared loss, on which the imputation of "
+                f"missing entries is based; got loss={estimator.loss!r}."
             )
         if not squares:
             raise TypeError(

@@ -59,8 +59,8 @@ class KeptFit:
             estimator = estimator.estimator
         if not isinstance(estimator, RegressionMixin):
             raise TypeError(
-                f"{_TAKEN}; got {estimator!r}. Of a pipeline or a search pass the "
-                "fitted regressor inside, and rows as that one takes them."
+                f"{_TAKEN}; got {estimator!r}. For a pipeline or a search pass the "
+                "fitted regressor inside it, and X as that regressor receives it."
             )
         check_is_fitted(estimator)
         estimator = estimator._as_fitted()

@@ -55,8 +55,8 @@ def _classes_of(
     classes, named = known[0]
     if any(not np.array_equal(others, classes) for others, _ in known[1:]):
         raise ValueError(
-            "The structures know different classes; those of one search have the same "
-            "leaves."
+            "The trees of the structures have different classes; all structures of a "
+            "search must have the same leaves."
         )
     return classes, named
 
@@ -79,10 +79,10 @@ def warn_of_unseen(
     unseen = np.setdiff1d(classes, seen)
     more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
     warnings.warn(
-        f"No rows of the class {unseen[0]}{more}: no intercept is fitted, with which "
-        "the probability of such classes would be zero, and their relatives speak for "
-        "them. A constant in the kernel is an intercept that relatives share. With "
-        "fit_intercept=False there is no warning.",
+        f"No rows of the class {unseen[0]}{more}: the model is fitted without an "
+        "intercept, which would make the probability of such classes zero; related "
+        "classes predict them instead. A constant in the kernel acts as an intercept "
+        "that related classes share. Pass fit_intercept=False to silence this warning.",
         UserWarning,
         stacklevel=FIT_DEPTH + 1,
     )
@@ -114,9 +114,9 @@ def _warn_of_no_leaf(structure: Structure, names: np.ndarray | None) -> None:
         return
     warnings.warn(
         f"No output has the name of a leaf of the tree: outputs are {listed(names)}, "
-        f"and leaves {listed(tree.classes_)}. Outputs are taken for the leaves in this "
-        "order, that of classes_ of the tree. Rename the columns of Y as the leaves, "
-        "or pass an array if their order is right.",
+        f"and leaves {listed(tree.classes_)}. The outputs are assigned to the leaves "
+        "in this order (that of classes_ of the tree). Rename the columns of Y after "
+        "the leaves, or pass an array if their order is right.",
         UserWarning,
         stacklevel=FIT_DEPTH + 2,
     )

@@ -65,8 +65,9 @@ class LearnedArrays(ShownAttributes):
         intercept = self._function.intercept
         if intercept is None:
             raise ValueError(
-                "There is no intercept to set after a fit without one; use "
-                "fit_intercept=True, and for tasks of classes name a structure."
+                "There is no intercept to set, as the model was fitted without one; "
+                "fit with fit_intercept=True, and for tasks of classes also name a "
+                "structure."
             )
         # in place, as those who predict with a standard deviation share the function
         intercept[:] = value

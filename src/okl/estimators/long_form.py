@@ -107,7 +107,7 @@ def codes_of(names: np.ndarray, task: Any, rows: Any) -> np.ndarray:
         listed = ", ".join(map(repr, unknown[:_LISTED]))
         more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
         raise ValueError(
-            f"No rows of the task {listed}{more} were there in the fit; output_names_ "
-            "lists the known tasks. Fit with rows of every task, or leave these out."
+            f"The fit had no rows of the task {listed}{more}; output_names_ lists the "
+            "known tasks. Fit with rows of every task, or leave these out."
         )
     return codes

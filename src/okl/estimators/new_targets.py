@@ -102,7 +102,7 @@ def _check_names(names: Sequence[Any] | None, kept: KeptFit) -> None:
     for name in () if names is None else names:
         if str(name) in seen:
             raise ValueError(
-                f"y has the column {name!r}, which is an output of the estimator, "
-                "or comes twice; give new outputs new names, or leave it out."
+                f"y has the column {name!r}, which is already an output of the "
+                "estimator, or is in y twice; rename this column, or leave it out."
             )
         seen.add(str(name))

@@ -43,7 +43,7 @@ def check_alpha_or_alphas(alpha: Any) -> None:
         try:
             check_alpha(value)
         except ValueError as error:
-            raise ValueError(f"Of output {output}: {error}") from None
+            raise ValueError(f"For output {output}: {error}") from None
 
 
 def at_one_alpha(

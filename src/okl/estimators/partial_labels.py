@@ -52,11 +52,11 @@ class PartialLabels:
         if codes.dtype.kind in "iu" and np.array_equal(codes, np.arange(len(codes))):
             warnings.warn(
                 f"Some of the labels 0 to {len(codes) - 1} are inner nodes of the "
-                "tree, and are taken for labels known in part. If they are codes of "
-                "the classes, which VotingClassifier, BaggingClassifier and "
-                "cross_val_predict(method='predict_proba') put in the place of "
-                "labels, this is another problem: name the nodes by text, and these "
-                "refuse.",
+                "tree, and are treated as labels that are known in part. If they are "
+                "codes of the classes, which VotingClassifier, BaggingClassifier and "
+                "cross_val_predict(method='predict_proba') pass instead of labels, the "
+                "model learns wrong labels: name the nodes by text, and such codes "
+                "raise an error.",
                 UserWarning,
                 stacklevel=FIT_DEPTH + 2,
             )
@@ -69,13 +69,14 @@ class PartialLabels:
         if "sets" not in loss.capabilities:
             raise ValueError(
                 f"The label {first.tolist()!r} is an inner node of the tree, and with "
-                f"the loss {loss.name or loss!r} labels are leaves; use "
-                "loss='softmax', which takes the sum over the leaves below."
+                f"the loss {loss.name or loss!r} labels must be leaves; use "
+                "loss='softmax', which sums the probabilities of the leaves below."
             )
         if class_weight is not None:
             raise ValueError(
-                f"The label {first.tolist()!r} is an inner node of the tree, whose "
-                "class, and class_weight, is not known; pass sample_weight instead."
+                f"The label {first.tolist()!r} is an inner node of the tree, so that "
+                "its class, and with it its class_weight, is unknown; pass "
+                "sample_weight instead."
             )
 
     @property

@@ -58,9 +58,9 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
         same = [n for n in known if _name(n) == getattr(score, "__name__", "")]
         names = " or ".join(f"okl.metrics.{name}" for name in same or known)
         raise ValueError(
-            f"scoring={given!r} is a score of scikit-learn, which takes no missing "
-            f"targets, and {n_missing} entries of y are NaN. Leave scoring=None, or "
-            f"take a score of what was observed: scoring={names}."
+            f"scoring={given!r} is a score of scikit-learn, which does not support "
+            f"missing targets, and {n_missing} entries of y are NaN. Leave "
+            f"scoring=None, or use a score of the observed targets: scoring={names}."
         )
     _check_kind(estimator, scorer, y)
 
@@ -72,7 +72,10 @@ def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     probabilities, or numbers near to them.
     """
     if y.ndim == 2 and y.shape[1] == 2 and scorer._response_method == "predict_proba":
-        why = "scikit-learn takes two labels for two classes, and scores the second"
+        why = (
+            "scikit-learn treats two label columns as two classes, and scores the "
+            "second"
+        )
         raise _unfit(estimator, f"{why} only", y)
     if not is_classifier(estimator):
         predicted = y + 0.25

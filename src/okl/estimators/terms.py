@@ -55,7 +55,7 @@ def kernel_and_structure(kernel: Any, structure: Any) -> tuple[Any, Structure]:
         raise ValueError(_ROW_ALONE)
     if rows and rows != [len(kernels) - 1]:
         raise ValueError(
-            "Row() must be the last kernel of the list, and there once; got "
+            "Row() must be the last kernel of the list, and occur only once; got "
             f"kernel={kernel!r}."
         )
     terms = []
@@ -122,8 +122,8 @@ def _terms_of_outputs(kernel: PerOutput, structure: Structure) -> list[Term]:
     if "identity" not in structure.capabilities:
         raise ValueError(
             "PerOutput gives each output a kernel of its own, and needs "
-            "structure='identity' in its place of the list, beside kernels that all "
-            f"outputs share, whose structures relate them; got {structure}."
+            "structure='identity' at its position of the list; only kernels that all "
+            f"outputs share can have structures that relate them; got {structure}."
         )
     found: list[Term] = []
     for own in kernel.terms():
@@ -147,7 +147,9 @@ def _terms_of(kernel: Any, structure: Structure) -> list[Term] | None:
     found = structure.by_kernel()
     if all(term.kernel is None for term in found):
         return None
-    given = _as_named_kernel(kernel, f"With kernels of its nodes {structure} needs one")
+    given = _as_named_kernel(
+        kernel, f"{structure} has kernels for some nodes and needs one for the others"
+    )
     return [
         (
             given
@@ -177,9 +179,9 @@ def _together(terms: list[Term]) -> tuple[KernelTerms, StructureTerms]:
 
 
 _ROW_ALONE = (
-    "Row() says what the inputs do not explain, and predicts nothing at new rows: pass "
-    "kernel=[k, Row()], with a structure for each, where k is a kernel of the inputs; "
-    "Constant(1) if there are none."
+    "Row() models what the inputs do not explain, and predicts nothing at new rows by "
+    "itself: pass kernel=[k, Row()], with a structure for each, where k is a kernel of "
+    "the inputs, or Constant(1) if there are no inputs."
 )
 
 
@@ -187,9 +189,9 @@ def _check_carried(structure: Structure) -> None:
     """Raise ValueError for a structure that no term of a sum can have yet."""
     if "proximal" not in structure.capabilities:
         raise ValueError(
-            f"{structure} is not for several kernels; each of them takes 'frobenius', "
-            "'low_rank', 'trace_ball', Cluster, 'sparse', or a known output kernel: "
-            "'identity', Fixed, Graph, Mean."
+            f"{structure} is not supported with several kernels; the structure of each "
+            "can be 'frobenius', 'low_rank', 'trace_ball', Cluster, 'sparse', or a "
+            "known output kernel: 'identity', Fixed, Graph, Mean."
         )
 
 
@@ -233,18 +235,20 @@ def check_terms(kernel: Any, structure: Any, observed: Observed) -> None:
         return
     if len(structure.structures) != len(kernel.kernels):
         raise ValueError(
-            f"{structure} has kernels of its own, which a search does not take beside "
-            "a list of kernels; fit it with OutputKernelRegressor or "
+            f"{structure} has kernels of its own, which a search does not support "
+            "together with a list of kernels; fit it with OutputKernelRegressor or "
             "OutputKernelClassifier."
         )
     for one in structure.structures:
         if one.max_rank(observed.n_outputs) < observed.n_outputs:
             raise ValueError(
-                f"{one} bounds the rank of an output kernel, which is not for several "
-                "kernels; leave the bound out, the penalty alone keeps the rank low."
+                f"{one} bounds the rank of an output kernel, which is not supported "
+                "with several kernels; leave the bound out, as the penalty alone keeps "
+                "the rank low."
             )
     if observed.tasks is not None:
         raise ValueError(
-            "Several kernels are not for data in long form; leave task out and give "
-            "targets as a matrix with NaN where they were not observed, or one kernel."
+            "Several kernels are not supported for data in long form; leave task out "
+            "and pass targets as a matrix, NaN where they were not observed, or pass "
+            "one kernel."
         )

@@ -204,8 +204,8 @@ def check_kernel_per_output(
         return
     if observed.tasks is not None:
         raise ValueError(
-            "PerOutput is not for data in long form; fit one model for each task, or "
-            "one kernel for all tasks with task."
+            "PerOutput is not supported for data in long form; fit one model for each "
+            "task, or one kernel for all tasks with task."
         )
     kernel.validate(observed.n_outputs)
     for structure in structures:

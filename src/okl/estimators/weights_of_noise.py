@@ -41,10 +41,10 @@ def warn_of_weights(
         low, high = far[0]
         which = "" if len(far) == len(ends) else f" of {len(far)} of the outputs"
         warnings.warn(
-            f"The noise is that of a target of weight one, and weights in fit{which} "
-            f"were from {low:.3g} to {high:.3g}: intervals and standard deviations "
-            "with noise are not those of targets like these. Fit with weights around "
-            "one, and alpha divided by as much as they are.",
+            "The estimated noise is that of a target of weight one, but the weights in "
+            f"fit{which} were from {low:.3g} to {high:.3g}: intervals and standard "
+            "deviations with noise are not valid for targets with such weights. Fit "
+            "with weights around one, dividing weights and alpha by the same number.",
             UserWarning,
             stacklevel=depth + 1,
         )

@@ -61,9 +61,9 @@ def with_hyperparameters_held(estimator: Any, X: Any) -> tuple[BaseEstimator, An
     raise TypeError(
         "estimator must be an OutputKernelRegressor, OutputKernelClassifier or one of "
         "their ...CV, a fitted search over one, or a fitted pipeline that ends in one; "
-        f"got {type(estimator).__name__}. Of a search with refit=False, or another "
-        "wrapper, pass the estimator inside, with rows and targets as that one takes "
-        "them."
+        f"got {type(estimator).__name__}. For a search with refit=False, or another "
+        "wrapper, pass the estimator inside it, and rows and targets as that estimator "
+        "receives them."
     )
 
 
@@ -87,6 +87,7 @@ def check_learned(model: Any) -> None:
     structure: Structure = kernel_and_structure(model.kernel, model.structure)[1]
     if "known" in structure.capabilities:
         raise ValueError(
-            f"{structure} is known before the fit, so that its relations do not "
-            'depend on the rows; use one that learns them, such as "frobenius".'
+            f"{structure} fixes the output kernel before the fit, so that its "
+            "relations do not depend on the rows; use a structure that learns them, "
+            'such as "frobenius".'
         )

@@ -152,7 +152,9 @@ def output_kernel_stability(
             'gives each row; use method="jackknife".'
         )
     if y is None:
-        raise ValueError("y is None; pass the targets that the relations are of.")
+        raise ValueError(
+            "y is None; pass the targets whose relations are to be judged."
+        )
     y = y.toarray() if issparse(y) else y
     check_consistent_length(X, y, sample_weight, task, groups)
     task = None if task is None else checked_ids(task, y)
@@ -217,7 +219,7 @@ def _refits(
     if n_failed:
         warnings.warn(
             f"{n_failed} of {len(counts)} refits ended above the tolerance, so that "
-            "some of what moves is the solver; raise max_iter.",
+            "part of the variation comes from the solver; raise max_iter.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -75,11 +75,11 @@ class CallableKernel(Kernel):
         parts = [self.function, *self.function.get_params(deep=True).values()]
         if any(isinstance(part, WhiteKernel) for part in parts):
             raise ValueError(
-                f"The kernel {self.function!r} has white noise, which is between rows "
-                "and themselves, and not between rows and new ones like them. Leave "
-                "WhiteKernel out. Noise is what alpha is for: for one kernel and "
+                f"The kernel {self.function!r} has white noise, which relates a row "
+                "only to itself, and not to a new row with the same values. Leave "
+                "WhiteKernel out, as alpha accounts for noise: for one kernel and "
                 "structure='identity' alpha plus the noise level gives the same "
-                "predictions. Noise that outputs share is kernel=[k, Row()]."
+                "predictions. For noise that outputs share pass kernel=[k, Row()]."
             )
 
     def _is_gaussian_process(self, X: Matrix) -> bool:

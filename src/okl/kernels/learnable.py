@@ -67,8 +67,8 @@ class Learnable(Kernel):
         if self.kernel is None:
             if self.parameters is not None:
                 raise ValueError(
-                    f"parameters of Learnable, {self.parameters!r}, are those of a "
-                    "kernel that is named: pass it, or leave them out."
+                    f"Learnable got parameters={self.parameters!r} without the kernel "
+                    "that they belong to: pass kernel too, or leave parameters out."
                 )
             return self
         kernel = check_is_kernel(self.kernel, "kernel of Learnable")
@@ -84,7 +84,7 @@ class Learnable(Kernel):
 
     def _not_learned(self) -> TypeError:
         return TypeError(
-            f"{self!r} has no values before a search has learned it. Pass it, by "
+            f"{self!r} cannot be evaluated before a search has learned it. Pass it, by "
             "itself or in a list, to OutputKernelRegressorCV or "
             "OutputKernelClassifierCV; for one fit use GradientSearchCV, which learns "
             "a kernel without Learnable around it."

@@ -49,8 +49,8 @@ class Row(Component):
     """
 
     instead: ClassVar[str] = (
-        "a row is no kernel but a term of its own: kernel=[k, Row()], with a structure "
-        "for each"
+        "Row() is not a kernel but a term of its own: pass kernel=[k, Row()], with a "
+        "structure for each"
     )
 
     def __call__(self, X: Matrix, Z: Matrix | None = None) -> np.ndarray:

@@ -179,7 +179,10 @@ class Loss(Component, ABC):
         TypeError
             If this loss takes no sets of classes.
         """
-        raise TypeError(f"The loss {self.name or self!r} takes no sets of classes.")
+        raise TypeError(
+            f"The loss {self.name or self!r} does not support sets of classes (labels "
+            "that are inner nodes of a tree)."
+        )
 
     @abstractmethod
     def dual_value(

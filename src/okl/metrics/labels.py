@@ -52,8 +52,8 @@ def roc_auc_score(
         )
     if np.ndim(y_score) == 2:
         raise ValueError(
-            f"The scores of {np.shape(y_score)[1]} classes have no ROC curve; it is of "
-            "two classes, or of label indicators. For several classes use "
+            f"The scores of {np.shape(y_score)[1]} classes have no ROC curve, which is "
+            "for two classes or label indicators. For several classes use "
             "scoring='roc_auc_ovr' of scikit-learn and a loss with probabilities, "
             "'logistic' or 'softmax'."
         )
@@ -107,7 +107,7 @@ def log_loss(
     if np.ndim(y_proba) == 1 and np.shape(y_true)[1] == 2:
         raise ValueError(
             "y_proba must have a column for each of the two labels; got one. "
-            "scikit-learn's scorers take two labels for two classes, and pass on the "
+            "scikit-learn's scorers treat two labels as two classes, and pass on the "
             "second column only: score with a function, scoring=lambda model, X, y: "
             "-log_loss(y, model.predict_proba(X))."
         )
@@ -144,7 +144,7 @@ def _entropy(
         outside = chances[(chances < 0) | (chances > 1)].flat[0]
         raise ValueError(
             f"Probabilities must be between 0 and 1; y_proba has {outside:g}. Scores "
-            "of decision_function are none; predict_proba has them."
+            "of decision_function are not probabilities; use those of predict_proba."
         )
     least = np.finfo(chances.dtype).eps
     of_the_label = np.where(labels == 1, chances, 1.0 - chances)

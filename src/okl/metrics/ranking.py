@@ -223,9 +223,10 @@ def _leaves(tree: ClassTree, y_true: np.ndarray) -> np.ndarray:
     used = set(y_true.tolist()) <= set(tree.names.tolist())
     if not used and distinct and not sorted_alike:
         raise ValueError(
-            "The classes of the tree have two orders, by their full paths and by their "
-            "own names, and y_true has other names than the tree: pass the classes of "
-            "the columns of y_proba as labels, such as model.classes_."
+            "The order of the columns of y_proba is ambiguous: full paths and own "
+            "names of the classes sort differently, and y_true has other names than "
+            "the tree. Pass the classes of the columns of y_proba as labels, such as "
+            "model.classes_."
         )
     return tree.classes_
 

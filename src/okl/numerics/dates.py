@@ -22,8 +22,8 @@ def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
     what, where = ("Columns", f" in {listed_columns(dates)}") if dates else (name, "")
     raise ValueError(
         f"{what} must be numbers, and there are dates, times or durations{where}. "
-        "Write what counts of them as numbers: the days since a date, the month, the "
-        "day of the week; or leave them out."
+        "Convert them to numbers that matter, such as the days since a date, the month "
+        "or the day of the week, or leave them out."
     ) from error
 
 

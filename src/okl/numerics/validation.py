@@ -78,7 +78,7 @@ def check_n_jobs(value: Any) -> None:
     if value is not None and not (whole and 0 < abs(value) <= _MOST_JOBS):
         raise ValueError(
             "n_jobs must be None, a number of jobs (no number above 2^31), or -1 for "
-            f"one a processor; got {value!r}."
+            f"one per processor; got {value!r}."
         )
 
 
@@ -115,8 +115,8 @@ def refuse_negative_weights(sample_weight: Any) -> None:
         ) from error
     if smallest < 0:
         raise ValueError(
-            f"sample_weight has a negative entry, {smallest:.3g}; weights must be >= 0,"
-            " zero for what was not observed."
+            f"sample_weight has a negative entry, {smallest:.3g}; weights must be >= "
+            "0, and zero for targets that were not observed."
         )
 
 

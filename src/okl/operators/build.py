@@ -96,6 +96,7 @@ def _matrix_of(kernel: Kernel, X: Any, budget: float) -> KernelOperator:
     raise MemoryError(
         f"The kernel matrix of {n_samples} samples does not fit into max_memory "
         f"({budget / 2**20:.0f} MiB), and {kernel} is not known to be positive "
-        "semi-definite, which only the whole matrix tells. Raise max_memory, fit on "
-        "fewer rows, or use a kernel of okl.kernels that needs no such check."
+        "semi-definite, which can only be checked on the whole matrix. Raise "
+        "max_memory, fit on fewer rows, or use a kernel of okl.kernels that needs no "
+        "such check."
     )

@@ -78,8 +78,9 @@ class MatrixFree(OutputKernel):
         m = self.n_outputs
         require_memory(
             8 * m * (m + width),
-            f"The output kernel of {m} outputs is kept for products. {what}",
-            "Use products with it, such as in NewtonCG, and no attribute or loss that "
-            "needs an array of n_outputs x n_outputs.",
+            f"The output kernel of {m} outputs is stored in factors, for products with "
+            f"it. {what}",
+            "Use solvers that work by products, such as NewtonCG, and no attribute or "
+            "loss that needs an array of n_outputs x n_outputs.",
         )
         return diagonal_matrix(namespace(self.diagonal()).ones_like(self.diagonal()))

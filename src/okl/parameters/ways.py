@@ -92,8 +92,9 @@ def read_ways(
     for name in [*given, *names]:
         if not isinstance(name, str) or name not in known:
             raise ValueError(
-                f"parameters has {name!r}, which is no continuous parameter here. "
-                f"These are: {', '.join(map(repr, known)) or 'none'}."
+                f"parameters has {name!r}, which is not a continuous parameter here. "
+                "The continuous parameters are: "
+                f"{', '.join(map(repr, known)) or 'none'}."
             )
     chosen = set(names)
     order = [name for name in known if name in chosen]

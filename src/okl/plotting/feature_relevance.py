@@ -95,8 +95,8 @@ class FeatureRelevanceDisplay:
             The display, drawn.
         """
         advice = (
-            "it has them where kernel='auto' learned a kernel, which takes dense rows, "
-            "ten of them at least, and columns that vary."
+            "they are there if kernel='auto' learned a kernel, which needs dense X "
+            "with at least ten rows, and columns that vary."
         )
         estimator = fitted_model(estimator, "feature_relevances_", advice)
         if feature_names is None:

@@ -129,5 +129,5 @@ def cholesky_root(matrix: np.ndarray) -> np.ndarray:
     except np.linalg.LinAlgError as error:
         raise np.linalg.LinAlgError(
             "The system of the standard deviation is singular up to rounding: alpha is "
-            "too small beside the kernels. Fit with a larger alpha."
+            "too small relative to the kernels. Fit with a larger alpha."
         ) from error

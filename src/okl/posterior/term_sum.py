@@ -139,8 +139,8 @@ class TermSumPosterior(Posterior):
         largest = max(sizes)
         require_memory(
             8 * (2 * largest**2 + sum(size**2 for size in sizes)),
-            f"The standard deviation with several kernels, or targets missing beside a "
-            f"row's own term, of {largest} observed targets that are related",
+            "The standard deviation with several kernels, or with Row() and missing "
+            f"targets, of {largest} observed targets that are related",
             REMEDY,
         )
         K = [square_matrix(kernel, self.rows) for kernel in self.kernels]

@@ -78,7 +78,7 @@ def check_sum_over_outputs(loss: Loss) -> None:
     """Raise ValueError for a loss whose outputs have no loss of their own."""
     if not _SUMS & loss.capabilities:
         raise ValueError(
-            f"The loss {loss.name or loss!r} is one of all outputs together, which "
-            "cannot have an alpha each. Use one alpha for all of them, or a loss that "
-            "is a sum over outputs, such as 'logistic', 'hinge' or 'squared'."
+            f"The loss {loss.name or loss!r} couples all outputs, so that they cannot "
+            "have an alpha each. Use one alpha for all of them, or a loss that is a "
+            "sum over outputs, such as 'logistic', 'hinge' or 'squared'."
         )

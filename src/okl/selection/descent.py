@@ -85,15 +85,16 @@ class Descent:
         if result.success:
             return True, "A step or the gradient was small enough."
         if result.status != _ABNORMAL:
-            limit = f"all {max_iter} iterations of max_iter"
+            limit = f"all {max_iter} iterations that max_iter allows"
             if done < max_iter:
                 limit = f"all {self._evaluations} evaluations that max_iter allows"
             return False, f"{limit} were done. Raise it, {_FEWER}."
         if self._slope(self._best) <= _ROUGH:
             return True, "Nothing lower was found, up to rounding."
         return False, (
-            "nothing lower was found along the gradient, so that one of the two is "
-            f"known too roughly. Start elsewhere (n_restarts), narrow bounds, {_FEWER}."
+            "nothing lower was found along the gradient, so that the criterion or its "
+            "gradient is too inaccurate. Start elsewhere (n_restarts), narrow bounds, "
+            f"{_FEWER}."
         )
 
     def _minimise(self, max_iter: int, again: bool = False) -> OptimizeResult:

@@ -243,9 +243,10 @@ def _check_space(
         one = f"{name}[{entries[0]}]" if np.ndim(value) else name
         raise ValueError(
             f"{one} has no influence on the kernel matrix where the search starts "
-            f"({len(entries)} such in {name}): the columns of X that it is for are "
-            "constant, or it starts far from their scale. Drop constant columns, start "
-            f"elsewhere, or keep it by parameters={{{name!r}: 'fixed'}}."
+            f"({len(entries)} such entries in {name}): the columns of X that it "
+            "belongs to are constant, or its starting value is far from their scale. "
+            "Drop constant columns, start from another value, or keep it fixed by "
+            f"parameters={{{name!r}: 'fixed'}}."
         )
 
 
@@ -257,11 +258,12 @@ def _check_objective(objective: Objective, n_outputs: int) -> None:
     if space.size > MOST and not objective.differentiates:
         raise ValueError(
             f"The L of {structure} is learned, and the derivative of held-out scores "
-            f"does not follow it: it would take differences in {space.size} parameters "
-            f"({', '.join(space.names)}), at {2 * space.size + 1} times the fits of "
-            f"all folds a gradient. At most {MOST} can be learned so: name fewer "
-            "as parameters, tie those of an array, or learn the kernel with a given "
-            "structure such as 'identity', or with 'frobenius', first."
+            f"is not available for it: finite differences in {space.size} parameters "
+            f"({', '.join(space.names)}) would take {2 * space.size + 1} times the "
+            f"fits of all folds for each gradient. At most {MOST} can be learned this "
+            "way: name fewer as parameters, tie those of an array, or first learn the "
+            "kernel with a structure that fixes L, such as 'identity', or with "
+            "'frobenius'."
         )
 
 

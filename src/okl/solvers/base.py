@@ -20,7 +20,7 @@ from okl.solvers.solution import Solution
 
 # What is said of a solver that does not take the weights of a problem.
 _WEIGHTINGS = {
-    False: "targets without weights and none missing",
+    False: "complete targets without weights",
     True: "weights of zero and one only",
 }
 # And of a solver that does not take the number of its kernels.

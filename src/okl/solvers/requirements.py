@@ -14,25 +14,28 @@ from okl.optimization.regions import Free, HalfTrace, Region, WithBarrier
 from okl.parameters.component import Component
 
 LOSSES = {
-    "active": "a loss that is curved in few entries",
+    "active": (
+        "a loss whose second derivative is zero for most targets, such as "
+        "'squared_hinge'"
+    ),
     "proximal": "the loss 'hinge', 'squared_hinge' or a `Quantile`",
     "quadratic": "the loss 'squared'",
     "smooth": "a smooth loss, such as 'squared' or 'softmax'",
 }
 STRUCTURES = {
-    "known": "a structure that gives the output kernel, such as 'identity'",
-    "proximal": "a structure with an output kernel near a given one (`proximal`)",
-    "update": "a structure with a best output kernel for given predictors (`update`)",
+    "known": "a structure that fixes the output kernel, such as 'identity'",
+    "proximal": "a structure with the best output kernel near a given one (`proximal`)",
+    "update": "a structure with the best output kernel for given predictors (`update`)",
 }
 REGIONS: dict[type[Region | None], str] = {
-    Free: "a penalty on the square of the output kernel, as 'frobenius'",
-    HalfTrace: "a penalty on the trace of the output kernel, as 'low_rank'",
-    Interior: "bounds on eigenvalues of the output kernel, as 'trace_ball' or "
+    Free: "a penalty on the square of the output kernel, such as 'frobenius'",
+    HalfTrace: "a penalty on the trace of the output kernel, such as 'low_rank'",
+    Interior: "bounds on eigenvalues of the output kernel, such as 'trace_ball' or "
     "'cluster'",
-    Orthant: "a penalty on the entries of the output kernel, as 'sparse'",
+    Orthant: "a penalty on the entries of the output kernel, such as 'sparse'",
     WithBarrier: "bounds on eigenvalues of the output kernel or a penalty on its "
-    "entries, as 'trace_ball', 'cluster' or 'sparse'",
-    NoneType: "an update alone, as one of your own",
+    "entries, such as 'trace_ball', 'cluster' or 'sparse'",
+    NoneType: "only an update, such as a structure of your own",
 }
 
 

@@ -72,8 +72,8 @@ class Cluster(SpectralSet):
         check_positive(self.mean, "mean")
         if within < between:
             raise ValueError(
-                "Outputs differ less within clusters than clusters do between them: "
-                f"within must be at least between, got within={within!r} and "
+                "Outputs differ less within a cluster than clusters differ from each "
+                f"other: within must be at least between, got within={within!r} and "
                 f"between={between!r}."
             )
 

@@ -102,9 +102,10 @@ class Graph(Given):
             inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
         except np.linalg.LinAlgError as error:
             raise ValueError(
-                f"gamma={self.gamma!r} is nothing beside the weights of the graph, up "
-                f"to {np.max(_dense(self.adjacency)):.3g}: the Laplacian plus gamma is "
-                "singular. Choose a larger gamma, or divide the weights."
+                f"gamma={self.gamma!r} is negligible compared with the weights of the "
+                f"graph, which are up to {np.max(_dense(self.adjacency)):.3g}: the "
+                "Laplacian plus gamma is singular. Choose a larger gamma, or divide "
+                "the weights."
             ) from error
         return (inverse + inverse.T) / 2
 

@@ -83,7 +83,7 @@ class Mixing(Given):
             raise ValueError(
                 "mixing must have a row for each output and a column for each of the "
                 f"{rank} functions, ({n_outputs}, {rank}); got an array of shape "
-                f"{mixing.shape}. None is a start for any."
+                f"{mixing.shape}. Use mixing=None for the default start."
             )
         if not np.all(np.isfinite(mixing)):
             raise ValueError("mixing has NaN or infinite entries; replace them.")

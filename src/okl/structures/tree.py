@@ -102,10 +102,10 @@ class Tree(ListedParameters, OfLeaves):
         own = [term.name for term in self.by_kernel() if term.kernel is not None]
         if own:
             raise ValueError(
-                f"{own[0]} of Tree is a kernel of its own, and here there is one for "
-                "all nodes: OutputKernelClassifier, OutputKernelRegressor and "
-                "output_kernel_path take several. Leave kernels out, or choose by "
-                "scikit-learn's GridSearchCV."
+                f"{own[0]} of Tree is a kernel of its own, but here all nodes must "
+                "have the same kernel: only OutputKernelClassifier, "
+                "OutputKernelRegressor and output_kernel_path take several. Leave "
+                "kernels out, or choose by scikit-learn's GridSearchCV."
             )
 
     def _check_variances(self) -> None:
@@ -115,8 +115,8 @@ class Tree(ListedParameters, OfLeaves):
         zero = leaves[self._of_nodes()[leaves] == 0]
         if len(zero):
             raise ValueError(
-                f"The variance of the leaf {self._name(int(zero[0]))} is zero; "
-                "leaves need one > 0 to differ from their relatives."
+                f"The variance of the leaf {self._name(int(zero[0]))} is zero; leaves "
+                "need a variance > 0 to differ from related leaves."
             )
 
     def by_kernel(self, *, apart: bool = False) -> list[StructureTerm]:
@@ -149,9 +149,9 @@ class Tree(ListedParameters, OfLeaves):
                 parts.append(StructureTerm(kernel, term, name, f"kernels__{key}"))
             elif kernel is not None:
                 raise ValueError(
-                    f"{name} of Tree counts nowhere: all nodes that would have it have "
-                    "the variance zero, as the root has unless root > 0, or a kernel "
-                    "of their own. Leave it out, or give them a variance."
+                    f"{name} of Tree has no effect: all nodes that it is for have "
+                    "variance zero, as the root has unless root > 0, or a kernel of "
+                    "their own. Leave it out, or give these nodes a variance."
                 )
         if apart and len(parts) == 1:
             # all nodes have this kernel, and the tree itself is what is learned
@@ -181,8 +181,8 @@ class Tree(ListedParameters, OfLeaves):
             if not np.array_equal(seen, groups):
                 tie, n = self.variances, len(values)
                 raise ValueError(
-                    f"An array of {n} variances is not taken for {tie!r} here; start "
-                    f"from variances=np.ones({n}) with tied={tie!r}."
+                    f"An array of {n} variances does not mean {tie!r} for this tree; "
+                    f"pass variances=np.ones({n}) with tied={tie!r}."
                 )
         return [weight_around_one("variances", values)]
 
@@ -233,8 +233,8 @@ class Tree(ListedParameters, OfLeaves):
         if not fitting:
             wanted = [f"{n} for {tie!r}" for n, tie in zip(sizes, ties, strict=True)]
             raise ValueError(
-                f"The tree needs {', '.join(wanted)}; got variances of shape "
-                f"{values.shape}."
+                f"The number of variances must be {', '.join(wanted)}; got variances "
+                f"of shape {values.shape}."
             )
         return values, found[fitting[0]]
 

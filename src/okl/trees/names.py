@@ -89,8 +89,8 @@ class NodeNames:
                 f"{listed(several)}. Use their full paths."
             )
         encoded = (
-            " Numbers are what voting, bagging, stacking and cross_val_predict("
-            "method='predict_proba') of scikit-learn put in the place of labels."
+            " scikit-learn's voting, bagging, stacking and "
+            "cross_val_predict(method='predict_proba') pass numbers instead of labels."
         )
         raise ValueError(
             f"The label {label!r} is not in the tree, whose nodes are called "

@@ -244,7 +244,7 @@ def test_targets_without_noise_leave_a_finite_value(make):
 @every
 def test_what_has_no_closed_form(make):
     Y, K = sample()
-    with pytest.raises(ValueError, match=r"given output kernel .* got Frobenius"):
+    with pytest.raises(ValueError, match=r"fixes the output kernel.* got Frobenius"):
         made(make, Y).evaluate(Dense(K), 1.0, Frobenius())
     with pytest.raises(ValueError, match=r"missing targets .* no closed form for Mean"):
         made(make, Y, OBSERVED).evaluate(Dense(K), 1.0, Mean())

@@ -118,7 +118,7 @@ class Judge:
                 raise
             raise ValueError(
                 f"The score of {len(test)} held-out row{'s' * (len(test) > 1)} cannot "
-                f"be told ({error}). Use fewer folds, folds that hold some of each "
+                f"be computed ({error}). Use fewer folds, folds that hold some of each "
                 "class or output, or another scoring."
             ) from error
 

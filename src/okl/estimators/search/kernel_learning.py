@@ -122,7 +122,7 @@ class KernelLearning:
         """
         observed = with_likelihood(targets.observed) if classes else targets.observed
         if issparse(X):
-            raise NothingToLearnError("rows are sparse")
+            raise NothingToLearnError("X is sparse")
         if "smooth" not in observed.loss.capabilities:
             raise NothingToLearnError(f"the loss {observed.loss} is not smooth")
         arrays = max([_ARRAYS, *(n_arrays([kernel]) for kernel in named)])
@@ -186,8 +186,8 @@ def _drawn(
         return rows
     if most < _FEWEST:
         raise NothingToLearnError(
-            f"memory is short: there is room for {int(most)} rows, and it takes "
-            f"{_FEWEST} at least"
+            f"memory is short: there is room for {int(most)} rows, and at least "
+            f"{_FEWEST} are needed"
         )
     return np.sort(check_random_state(random_state).permutation(rows)[: int(most)])
 
@@ -202,7 +202,7 @@ def _distinct(X: np.ndarray, observed: Observed) -> Distinct:
         raise NothingToLearnError(_CONSTANT)
     raise NothingToLearnError(
         f"only {n_distinct} rows differ from each other, in X or in their targets, and "
-        f"it takes {_FEWEST} at least"
+        f"at least {_FEWEST} are needed"
     )
 
 
@@ -220,8 +220,8 @@ def _learnable(
         raise NothingToLearnError(why_not_learnable(matrix))
     if len(kept) < _FEWEST:
         raise NothingToLearnError(
-            f"{len(kept)} rows have outputs, or classes, with enough rows, and it "
-            f"takes {_FEWEST} at least"
+            f"{len(kept)} rows belong to outputs, or classes, with enough rows, and at "
+            f"least {_FEWEST} are needed"
         )
     return kept, some, folds
 

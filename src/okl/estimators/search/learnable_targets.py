@@ -110,18 +110,18 @@ def why_not_learnable(observed: Observed) -> str:
         if most < N_FOLDS:
             return (
                 f"no class has {N_FOLDS} rows that differ (the most frequent has "
-                f"{most}), one for each of the folds that it is learned by"
+                f"{most}), one for each of the folds used to learn a kernel"
             )
         return "only one class has more than one row"
     if not np.any(_varying(observed, 1)):
         return "all targets are constant"
     if not np.any(_varying(observed, _FEWEST)):
         return (
-            f"no output that varies was observed in {_FEWEST} rows that differ or more"
+            f"no output that varies was observed in at least {_FEWEST} rows that differ"
         )
     return (
         f"no label has both values in the training rows of each of the {N_FOLDS} folds "
-        "that it is learned by"
+        "used to learn a kernel"
     )
 
 

@@ -25,13 +25,13 @@ from okl.kernels import KernelTerms
 # The ends of a grid of alphas, and what to think of a choice there.
 _LARGEST = (
     "largest",
-    "Give larger alphas, unless the inputs may tell little of the targets: then "
-    "held-out rows are predicted best by hardly more than their mean.",
+    "Try larger alphas, unless the inputs carry little information about the targets: "
+    "then a model close to their mean may predict held-out rows best.",
 )
 _SMALLEST = (
     "smallest",
-    "Give smaller alphas, unless rows are few: then it may be by chance that held-out "
-    "rows are predicted best by a model that hardly smoothes.",
+    "Try smaller alphas, unless there are few rows: then a model that hardly smoothes "
+    "may predict held-out rows best by chance.",
 )
 
 
@@ -75,8 +75,8 @@ def notes(
     if search.unlearned:
         yield (
             UserWarning,
-            f"No kernel was learned: {search.unlearned}. The short list was tried "
-            "instead, which kernels='short_list' asks for.",
+            f"No kernel was learned: {search.unlearned}. The short list of kernels was "
+            "tried instead, as with kernels='short_list'.",
         )
 
 

@@ -51,8 +51,9 @@ def routed(
         _check_known(params)
         if estimator.cv is None and params.pop("groups", None) is not None:
             warnings.warn(
-                "groups are ignored: without cv rows are held out one by one, or in "
-                "folds that know no groups. Pass cv=GroupKFold(), say.",
+                "groups are ignored: without cv, rows are held out one by one, or in "
+                "folds that do not use groups. Pass a splitter that does, such as "
+                "cv=GroupKFold().",
                 stacklevel=FIT_DEPTH + 2,
             )
         if estimator.scoring is None:

@@ -77,7 +77,7 @@ def choose_criterion(
             name = _first(observed, structure, n_features)
     if not one_kernel and name != "folds_likelihood":
         raise ValueError(
-            f"criterion={spec!r} is for one kernel for all outputs, got several "
+            f"criterion={spec!r} needs one kernel for all outputs; got several "
             "kernels, or one for each output. Use 'folds_likelihood'."
         )
     if name in _WITH_FOLDS:

@@ -150,8 +150,8 @@ def check_criteria_are_for(observed: Observed) -> None:
     """Raise ValueError for targets of which no criterion can judge a fit."""
     if observed.tasks is not None:
         raise ValueError(
-            "No criterion is for data in long form: give y as a matrix, one column for "
-            "each output and NaN where it was not observed, and no task."
+            "Criteria do not support data in long form: pass y as a matrix, one column "
+            "for each output and NaN where it was not observed, and no task."
         )
     loss = observed.loss
     if "smooth" in loss.capabilities:

@@ -73,7 +73,7 @@ class ClosedFormCriterion(Criterion):
         if "quadratic" not in observed.loss.capabilities:
             raise ValueError(
                 f"{type(self).__name__} needs the squared loss, got {observed.loss}. "
-                "Use the likelihood of folds."
+                "Use 'folds_likelihood'."
             )
         targets, weights = observed.targets, observed.weights
         if weights is None:
@@ -116,15 +116,16 @@ class ClosedFormCriterion(Criterion):
         known = structure.known(self.targets)
         if known is None or not operator.shared:
             raise ValueError(
-                f"{type(self).__name__} needs a given output kernel and one kernel for "
-                f"all outputs; got {structure}. Use the likelihood of folds."
+                f"{type(self).__name__} needs a structure that fixes the output "
+                f"kernel, and one kernel for all outputs; got {structure}. Use "
+                "'folds_likelihood'."
             )
         alpha = np.asarray(alpha, dtype=float)
         if known.couples and self._weights.shape[1] > 1:
             raise ValueError(
-                f"With missing targets or weights of single entries "
+                "With missing targets or weights of single entries "
                 f"{type(self).__name__} has no closed form for {structure}, which "
-                "relates outputs. Use the likelihood of folds."
+                "relates outputs. Use 'folds_likelihood'."
             )
         n = operator.n_samples
         basis, scales, overall = None, np.ones(known.n_outputs), 1.0
@@ -263,6 +264,7 @@ def _check_rows(weights: np.ndarray) -> None:
         return
     whose = f" of output {int(counts.argmin())}" if len(counts) > 1 else ""
     raise ValueError(
-        f"To choose a kernel takes at least {_FEWEST} rows with a target and a weight "
-        f"above zero{whose}; got {int(counts.min())}. Set its parameters instead."
+        f"Choosing a kernel takes at least {_FEWEST} rows with a target and a weight "
+        f"above zero{whose}; got {int(counts.min())}. Set the parameters of the kernel "
+        "instead."
     )

@@ -42,14 +42,15 @@ def check_folds(
                 called = str(names[name])
             if output in always:
                 raise ValueError(
-                    f"All rows, or none, are of class {called}: there is nothing to "
-                    "learn of it. Leave it out, or pass fit_intercept=False."
+                    f"All rows, or none, are of class {called}, so that it cannot be "
+                    "learned. Leave it out, or pass fit_intercept=False."
                 )
             raise ValueError(
                 f"Fold {number} has {which} training rows of class {called}. Use "
-                "stratified folds, fewer of them, or leave out rare classes; or "
-                "fit_intercept=False, with which a class without rows is not "
-                "impossible, and predicted by its relatives if it has any in a tree."
+                "stratified folds, fewer of them, or leave out rare classes; or pass "
+                "fit_intercept=False, with which a class without rows does not have "
+                "probability zero, and is predicted by related classes if there is a "
+                "tree."
             )
 
 
@@ -59,5 +60,5 @@ def check_outputs(number: int, unobserved: np.ndarray, names: Names) -> None:
         output = unobserved[0] if names is None else names[unobserved[0]]
         raise ValueError(
             f"Fold {number} has no training row with a target of output {output}. Use "
-            "fewer folds, or folds that leave some of each output."
+            "fewer folds, or folds that leave some targets of each output to train on."
         )

@@ -170,8 +170,7 @@ def _check_folds(
             raise ValueError(
                 f"Fold {number} trains on {len(train)} of {n_samples} rows and tests "
                 f"{len(test)}; the error without refits needs folds that train on all "
-                "rows that they do not test. Use such folds, or the likelihood of "
-                "folds."
+                "rows that they do not test. Use such folds, or 'folds_likelihood'."
             )
         check_outputs(number, np.flatnonzero(weights[train].sum(axis=0) == 0), names)
         tests.append(np.asarray(test))

@@ -119,8 +119,8 @@ class FoldsLikelihood(Criterion):
         if not self.differentiates(structure):
             raise ValueError(
                 f"The L of {structure} is learned, and the derivative of held-out "
-                "scores does not follow it. Take differences of `value`, or a given "
-                "structure such as 'identity', or 'frobenius'."
+                "scores is not available for it. Take finite differences of `value`, "
+                "or use a structure that fixes L, such as 'identity', or 'frobenius'."
             )
         n, m = self.observed.targets.shape
         alphas, several = _alphas(alpha), np.ndim(alpha) == 1
@@ -211,9 +211,9 @@ class FoldsLikelihood(Criterion):
         value += sum(part.correction for part in parts)
         if value < 0:
             raise np.linalg.LinAlgError(
-                f"The loss of the rows held out of fold {number} cannot be told: the "
-                "fit to the others is too far from its optimum. Use a larger alpha, or "
-                "narrower bounds."
+                f"The loss of the rows held out of fold {number} cannot be computed: "
+                "the fit to the other rows is too far from its optimum. Use a larger "
+                "alpha, or narrower bounds."
             )
         return _Fold(value, parts, fit.gap)
 

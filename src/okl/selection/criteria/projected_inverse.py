@@ -182,8 +182,8 @@ def _inverse(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, floa
     factor, info = dpotrf(matrix.T, lower=True, overwrite_a=True, clean=False)
     if info != 0:
         raise np.linalg.LinAlgError(
-            "The kernel matrix plus alpha is not positive definite to rounding. Use a "
-            "larger alpha, or a kernel that is positive semi-definite."
+            "The kernel matrix plus alpha is not positive definite up to rounding "
+            "errors. Use a larger alpha, or a kernel that is positive semi-definite."
         )
     log_determinant = 2.0 * float(np.sum(np.log(np.diagonal(factor))))
     inverse, _ = dpotri(factor, lower=True, overwrite_c=True)
