@@ -162,7 +162,7 @@ def test_a_model_of_a_tree_can_be_kept_in_a_file(zoo, tmp_path):
     [
         ({"child": ["cat"], "above": ["all"]}, "no column parent"),
         ({"child": ["cat", "cat"], "parent": ["x", "y"]}, "several rows for cat"),
-        ({"child": ["cat", None], "parent": ["x", "y"]}, "row without a child"),
+        ({"child": ["cat", None], "parent": ["x", "y"]}, "no child in row"),
         ({"child": ["a", "b"], "parent": ["b", "a"]}, "is no tree: .* is below"),
         ({"child": ["cat"], "parent": ["all"]}, "'dog' is not in the tree"),
     ],
@@ -181,7 +181,7 @@ def test_bad_trees_are_refused(okl, zoo, tmp_path, edges, text):
 def test_classes_of_which_none_is_a_path_are_refused():
     with pytest.raises(UserError, match=r"none has a '/': cat, dog.*leave --tree out"):
         read_class_tree("paths", ["dog", "cat"])
-    with pytest.raises(UserError, match=r"they are numbers: 1\.5, 2.*by --target"):
+    with pytest.raises(UserError, match=r"these are numbers: 1\.5, 2.*by --target"):
         read_class_tree("paths", ["1.5", "2"])
 
 
@@ -202,7 +202,7 @@ def test_a_tree_is_for_one_target_of_classes(okl, related_csv, tmp_path, target,
     )
     assert result.exit_code == 2
     several = "--tree is for one target that is a class, got y_a, y_b, y_c; give one"
-    one = "expects numbers" if task else "says that the classes are paths"
+    one = "expects numbers" if task else "is for classes that are paths"
     assert (one if target == "y_a" else several) in result.stderr
 
 

@@ -25,7 +25,7 @@ def test_the_help_names_every_structure_and_the_kernels_that_are_learned():
     assert all(name in structure for name in STRUCTURES)
     assert "plus a Matern, Laplacian or Gaussian kernel, or a mean of two" in kernel
     assert "widths and weights learned from the table" in kernel
-    assert "for two classes or several columns of labels logistic" in loss
+    assert "logistic for two classes or several columns of labels" in loss
 
 
 def test_version(okl):

@@ -107,7 +107,7 @@ def test_few_rows_have_few_folds(okl, related, tmp_path):
     assert "okl: folds: 3, as there are few rows" in result.stderr
     related.head(3).to_csv(tmp_path / "three.csv", index=False)
     result = okl("fit", tmp_path / "three.csv", *options)
-    assert "the table has 3 rows; to hold some out takes 4" in result.stderr
+    assert "the table has 3 rows; holding some out takes at least 4" in result.stderr
 
 
 def test_columns_of_other_kinds_are_named(refused, related, tmp_path):
@@ -204,7 +204,7 @@ def test_nothing_is_left_when_the_last_step_fails(
 
 @pytest.mark.parametrize(
     ("n_each", "text"),
-    [(3, "--cv 5 does not fit"), (1, "each class has one row")],
+    [(3, "--cv 5 does not fit"), (1, "each class has only one row")],
 )
 def test_more_folds_than_rows_of_a_class_are_refused(okl, tmp_path, n_each, text):
     paths = [f"x/{name}" for name in "abcd" for _ in range(n_each)] * (4 // n_each)

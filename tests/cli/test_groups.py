@@ -181,7 +181,7 @@ def test_groups_without_targets_leave_no_fold_without_any():
     assert len(given_folds(data, 4, 0)) == 4
     table.loc[:19, ["u", "v"]] = np.nan  # all patients but one
     data = take_apart(table, ["u", "v"], None, None, "patient")
-    with pytest.raises(UserError, match="two folds cannot both have targets"):
+    with pytest.raises(UserError, match="no two folds with targets in both"):
         default_folds(data, 0)
 
 

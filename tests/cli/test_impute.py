@@ -89,7 +89,7 @@ def test_the_table_is_not_overwritten(okl, holes, tmp_path):
     path = tmp_path / "table.csv"
     result = okl("impute", path, "--target", "y_*", "--out", path)
     assert result.exit_code == 2
-    assert "would overwrite what is read" in result.stderr
+    assert "would overwrite a file that is read" in result.stderr
 
 
 def test_row_numbers_that_explain_are_told_of(okl, tmp_path):

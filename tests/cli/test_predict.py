@@ -126,7 +126,7 @@ def test_a_truncated_model(refused, model, related_csv, tmp_path, kept):
     size = int(kept * len(whole)) if isinstance(kept, float) else kept
     (tmp_path / "cut.skops").write_bytes(whole[:size])
     line = refused(tmp_path / "cut.skops", related_csv)
-    assert "cut.skops is no complete model of okl fit" in line
+    assert "cut.skops is not a complete model of okl fit" in line
 
 
 def test_a_damaged_model(refused, model, related_csv, tmp_path):
@@ -135,7 +135,7 @@ def test_a_damaged_model(refused, model, related_csv, tmp_path):
     damaged[middle : middle + 64] = bytes(64)
     (tmp_path / "bad.skops").write_bytes(damaged)
     line = refused(tmp_path / "bad.skops", related_csv)
-    assert "is no complete model of okl fit" in line
+    assert "is not a complete model of okl fit" in line
 
 
 @pytest.mark.parametrize(

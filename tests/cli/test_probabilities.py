@@ -58,7 +58,7 @@ def test_of_labels(okl, rows, tmp_path):
         1,
     )
     assert result.exit_code == 2
-    assert "this model has several, which are labels" in result.stderr
+    assert "this model has several targets, which are labels" in result.stderr
 
 
 def test_a_column_that_is_there_is_not_written_over(okl, rows, tmp_path):

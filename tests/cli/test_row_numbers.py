@@ -29,7 +29,9 @@ def test_row_labels(tmp_path):
 @pytest.mark.parametrize("name", ["id", "ID", "person_id", "row.index", "PassengerId"])
 def test_ids(name, tmp_path):
     table = TABLE.rename(columns={"hour": name})
-    with pytest.warns(UserWarning, match=f"the column {name} has another whole number"):
+    with pytest.warns(
+        UserWarning, match=f"the column {name} has a different whole number"
+    ):
         take_apart(written(table, tmp_path, index=False), ["y"], None)
 
 

@@ -171,7 +171,7 @@ def test_what_would_be_lost_is_refused_before_any_work(okl, tmp_path):
         given = [word for name in targets for word in ("--target", name)]
         result = okl("fit", *options, *given, "--group-column", "site", *FEW)
         assert result.exit_code == 2
-        assert f"without one of the parts {lost} is lost" in result.stderr
+        assert f"leaving out one of the parts loses {lost}" in result.stderr
         assert "5 of the 40 rows, or all of it in one site" in result.stderr
     assert "search:" not in result.stderr
     assert not (tmp_path / "out").exists()

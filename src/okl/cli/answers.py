@@ -63,15 +63,17 @@ def answer_table(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.Dat
     if not hasattr(model.pipeline[-1], "predict_proba"):
         raise UserError(
             "--proba, --level, --decision, --reject and --min-probability need the "
-            "probabilities of classes, and this model has none. okl fit of classes "
-            "with --loss softmax or logistic, or --tree, makes one that has."
+            "probabilities of classes, and this model has none. To get a model that "
+            "has them, fit classes by okl fit with --loss softmax, --loss logistic or "
+            "--tree."
         )
     if len(model.targets) == 1:
         return _of_classes(model, table, asked)
     if asked != Asked(proba=True):
         raise UserError(
-            "--level, --decision, --reject and --min-probability need one target that "
-            "is a class, and this model has several, which are labels. Leave them out."
+            "--level, --decision, --reject and --min-probability need one target of "
+            "classes, and this model has several targets, which are labels. Leave "
+            "these options out."
         )
     p = model.probabilities(table)
     return with_probabilities(model.predict(table), "--proba", list(model.targets), p)

@@ -37,19 +37,19 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
         If there is no such table, if it describes no tree, or if no class is a path.
     """
     if option == PATHS:
-        with refusing("the classes are no paths of a tree", ValueError, TypeError):
+        with refusing("the classes are not paths of a tree", ValueError, TypeError):
             tree = ClassTree.from_paths(sorted(set(labels)))
         if tree.depth == 1:
-            said = f"--tree {PATHS} says that the classes are paths such as animal/dog"
+            said = f"--tree {PATHS} is for classes that are paths such as animal/dog"
             if pd.to_numeric(pd.Series(labels), errors="coerce").notna().all():
                 raise UserError(
-                    f"{said}, and they are numbers: {listing(tree.classes_, 3)}. Name "
+                    f"{said}, but these are numbers: {listing(tree.classes_, 3)}. Name "
                     "the column of the classes by --target, or leave --tree out."
                 )
             raise UserError(
-                f"{said}, and none has a '/': {listing(tree.classes_)}. A tree of one "
-                "level relates no classes: name a table with the columns child and "
-                "parent, or leave --tree out."
+                f"{said}, but none has a '/': {listing(tree.classes_)}. A tree of one "
+                "level relates no classes: give --tree a table with the columns child "
+                "and parent, or leave --tree out."
             )
         return tree
     path = Path(option)
@@ -58,13 +58,14 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
     if missing:
         raise UserError(
             f"{path} has no column {listing(missing)}; a tree is a table with the "
-            f"columns child and parent, and this one has: {listing(table)}. "
-            f"--tree {PATHS} says that the classes are paths such as animal/dog."
+            f"columns child and parent, and this one has: {listing(table)}. If the "
+            f"classes are paths such as animal/dog, give --tree {PATHS}."
         )
     children, parents = table["child"], table["parent"]
     if children.isna().any():
         raise UserError(
-            f"{path} has a row without a child: {int(children.isna().argmax()) + 1}."
+            f"{path} has no child in row {int(children.isna().argmax()) + 1}; fill it "
+            "in, or remove the row."
         )
     twice = children[children.duplicated()]
     if len(twice):
@@ -77,7 +78,7 @@ def read_class_tree(option: str, labels: Sequence[str]) -> ClassTree:
         # pandas has integers as 3.0 in a column where one is missing
         names = [name and name.removesuffix(".0") for name in names]
     edges = dict(zip(map(str, children), names, strict=True))
-    with refusing(f"{path} is no tree", ValueError, TypeError):
+    with refusing(f"{path} does not describe a tree", ValueError, TypeError):
         return ClassTree.from_dict(edges)
 
 
@@ -96,7 +97,7 @@ def classes_in_tree(option: str, data: Data) -> tuple[ClassTree, Data]:
     """
     if not data.single_classification or data.ids is not None:
         raise UserError(
-            "--tree is for one target that is a class; here the task is "
+            "--tree is for one target of classes; here the task is "
             f"{data.task} of {listing(data.target_kinds, 6)}"
             f"{'' if data.ids is None else ' in long form'}."
         )

@@ -41,8 +41,8 @@ def read_costs(path: Path, classes: np.ndarray) -> np.ndarray:
     twice = [name for name in names if rows.count(name) > 1]
     if twice:
         raise UserError(
-            f"the cost matrix {path} has several rows for {listing(twice)}; a class "
-            "has one."
+            f"the cost matrix {path} has several rows for {listing(twice)}; each class "
+            "must have one."
         )
     chosen = table.set_index(pd.Index(rows)).loc[names, names]
     costs = chosen.apply(pd.to_numeric, errors="coerce").astype(np.float64)

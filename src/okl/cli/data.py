@@ -147,7 +147,7 @@ def _check_number_of_targets(
     """Refuse more targets than are allowed."""
     if in_tree and len(names) > 1:
         raise UserError(
-            f"--tree is for one target that is a class, got {listing(names)}; give one "
+            f"--tree is for one target of classes, got {listing(names)}; give one "
             "--target, or leave --tree out."
         )
     if ids is not None and len(names) > 1:
@@ -186,9 +186,10 @@ def _set_aside(
         ids = Ids.of(table, task_column)
         if task_column in patterns:
             raise UserError(
-                f"--target and --task-column are both {task_column}; the one holds "
-                "what is predicted, the other names the task that it is of. Give two "
-                "columns, or leave --task-column out."
+                f"--target and --task-column are both {task_column}; --target names "
+                "the column to predict, and --task-column the one that says which task "
+                "each row is of. Give two different columns, or leave --task-column "
+                "out."
             )
         warn_of_no_target(task_column, "--task-column", patterns)
         table = table.drop(columns=task_column)

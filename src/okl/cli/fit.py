@@ -150,7 +150,7 @@ def fit_table(
         encoder = encoder_for(data.feature_kinds)
         X = encoder.fit_transform(data.features)
         said = forecast(data, X, search)
-        note(f"search: {said}; fits and scores for the report come on top")
+        note(f"search: {said}; fits and scores for the report take additional time")
         outcome = search_structures(data, X, search)
         models = [
             TableModel(
@@ -182,8 +182,8 @@ def _set_tree(
     unseen = set(class_tree.classes_.tolist()) - set(data.y.tolist())
     if unseen and settings.search.setdefault("fit_intercept", False) is False:
         note(
-            f"no rows of {listing(sorted(unseen), 3)}: there is no intercept, so that "
-            "their relatives speak for them"
+            f"no rows of {listing(sorted(unseen), 3)}: the model has no intercept, so "
+            "that related classes predict them"
         )
 
 
@@ -194,8 +194,8 @@ def _say_what_is_fitted(
     note(f"task: {data.task} ({data.reason})")
     few = N_FOLDS if n_folds else len(default_folds(data, search.random_state))
     if few < N_FOLDS:
-        groups = "" if data.groups is None else f"groups of {data.groups.name}, or "
-        note(f"folds: {few}, as there are few {groups or 'rows, or '}of each class")
+        groups = "" if data.groups is None else f"groups of {data.groups.name}, or few "
+        note(f"folds: {few}, as there are few {groups or 'rows, or few '}of each class")
     if data.missing:
         note(f"missing targets: {missing_cells(data)}")
 

@@ -40,8 +40,9 @@ def default_folds(data: Data, seed: int | None) -> Folds:
         if not _lack_targets(found, data):
             return found
     raise UserError(
-        f"two folds cannot both have targets where the rows of a {data.groups.name} "
-        "are held out together. Leave --group-column out, or name another column."
+        "there are no two folds with targets in both, as the rows of a "
+        f"{data.groups.name} are held out together. Leave --group-column out, or name "
+        "another column."
     )
 
 
@@ -57,7 +58,7 @@ def given_folds(data: Data, n_folds: int, seed: int | None) -> Folds:
     if data.groups is not None and _lack_targets(found, data):
         raise UserError(
             f"--cv {n_folds} does not fit: it leaves a fold without any target, as the "
-            f"rows of a {data.groups.name} are held out together. Give fewer."
+            f"rows of a {data.groups.name} are held out together. Give fewer folds."
         )
     return found
 
@@ -75,8 +76,8 @@ def folds_of(data: Data, n_folds: int, seed: int | None) -> Folds:
     n_samples, groups = len(data.features), data.groups
     if n_samples < _FEWEST:
         raise UserError(
-            f"the table has {n_samples} row{'s' * (n_samples != 1)}; to hold some out "
-            f"takes {_FEWEST}, two folds of two rows each."
+            f"the table has {n_samples} row{'s' * (n_samples != 1)}; holding some out "
+            f"takes at least {_FEWEST}, two folds of two rows each."
         )
     if not 2 <= n_folds <= n_samples // 2:
         raise UserError(
@@ -92,13 +93,13 @@ def folds_of(data: Data, n_folds: int, seed: int | None) -> Folds:
         most = int(np.unique(data.y, return_counts=True)[1].max())
         if most < _FEWEST_OF_A_CLASS:
             raise UserError(
-                "each class has one row, and what is held out is learned from others "
-                "of its class; it takes more rows of some."
+                "each class has only one row, so that no class can be learned when its "
+                "row is held out; there must be several rows of some class."
             )
         if n_folds > most:
             raise UserError(
-                f"--cv {n_folds} does not fit: each fold has rows of the most frequent "
-                f"class, and there are {most} of it. Give --cv {most} or fewer."
+                f"--cv {n_folds} does not fit: each fold needs rows of the most "
+                f"frequent class, which has {most}. Give --cv {most} or fewer."
             )
     kinds = (KFold, StratifiedKFold, GroupKFold, StratifiedGroupKFold)
     kind = kinds[2 * (groups is not None) + data.single_classification]

@@ -47,20 +47,20 @@ class Groups:
         if empty:
             raise UserError(
                 f"--group-column {name} is empty in {empty} of the {len(table)} rows, "
-                "which are of no group. Fill it in, each with a name of its own if it "
-                "belongs to no other."
+                "which then belong to no group. Fill in these cells; a row that "
+                "belongs with no other gets a name of its own."
             )
         try:
             values, names = pd.factorize(table[name])
         except TypeError as error:
             raise UserError(
-                f"the cells of --group-column {name} are no names: {error}. Expected "
-                "text, numbers, dates, or True and False."
+                f"the cells of --group-column {name} cannot name groups: {error}. "
+                "Expected text, numbers, dates, or True and False."
             ) from error
         if len(names) < _FEWEST:
             raise UserError(
-                f"--group-column {name} is {listing(names)} in each row; it takes two "
-                "groups to hold one out. Leave it out, or name another column."
+                f"--group-column {name} is {listing(names)} in each row; holding one "
+                "group out takes at least two. Leave it out, or name another column."
             )
         return cls(name, values)
 
@@ -86,7 +86,7 @@ class Groups:
         pairs = pd.DataFrame({"group": self.values, "class": classes}).drop_duplicates()
         if len(pairs) == pairs["class"].nunique():
             raise UserError(
-                f"each class is in rows of one {self.name} only, so that none can be "
-                f"recognised where that {self.name} is held out. Name another "
+                f"each class has rows in one {self.name} only, so that it cannot be "
+                f"recognised when that {self.name} is held out. Name another "
                 "--group-column, or leave it out."
             )

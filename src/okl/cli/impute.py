@@ -58,7 +58,9 @@ def impute_table(
     """
     format_of(out)
     if out.resolve() == table_path.resolve():
-        raise UserError(f"--out {out} would overwrite what is read; give another name.")
+        raise UserError(
+            f"--out {out} would overwrite a file that is read; give another name."
+        )
     with staged_file(out) as file:
         table = read_table(table_path)
         names = choose_targets(list(table), patterns)
@@ -108,7 +110,7 @@ def _numbers(targets: pd.DataFrame) -> pd.DataFrame:
     check_text_is_meant(targets[[n for n, kind in kinds.items() if kind == "text"]])
     if wrong:
         raise UserError(
-            f"the columns {listing(wrong)} are no numbers, and only numbers can be "
+            f"the columns {listing(wrong)} are not numbers, and only numbers can be "
             "filled in; choose others with --target."
         )
     return plain(targets, kinds, list(targets))
@@ -123,8 +125,8 @@ def _encoded(features: pd.DataFrame) -> object:
         known = plain(features, kinds)
     except UserError as error:
         raise UserError(
-            f"{error} These columns explain those to fill; --no-inputs leaves them "
-            "aside."
+            f"{error} These columns are the inputs for those to fill; --no-inputs "
+            "leaves them out."
         ) from None
     warn_of_many_values(texts)
     warn_of_row_numbers(features)

@@ -26,8 +26,8 @@ def missing_letters_said_once() -> Iterator[None]:
         )
     if len(others) < len(caught):
         warnings.warn(
-            "The font of the pictures lacks letters of some names: boxes stand for "
-            "them. Reports and tables have the names as they are. A font that has them "
-            "is named by font.family in matplotlib's file of settings, matplotlibrc",
+            "The font of the pictures lacks letters of some names, which are drawn as "
+            "boxes. Reports and tables have the names as they are. To use a font that "
+            "has them, set font.family in matplotlib's settings file, matplotlibrc",
             stacklevel=3,
         )

@@ -44,9 +44,10 @@ class Ids:
         values = ids_in(table, name, kind)
         if len(np.unique(values)) == len(values):
             raise UserError(
-                f"--task-column {name} names another task in each of the {len(values)} "
-                "rows, of which none says anything of the others; a task has several "
-                "rows. Name the column that says which rows belong together."
+                f"--task-column {name} names a different task in each of the "
+                f"{len(values)} rows, so that no row tells anything about another; a "
+                "task needs several rows. Name the column that says which rows belong "
+                "together."
             )
         return cls(name, kind, values)
 

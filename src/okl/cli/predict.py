@@ -56,7 +56,9 @@ def predict_table(
     """
     format_of(out)
     if out.resolve() in (model_path.resolve(), table_path.resolve()):
-        raise UserError(f"--out {out} would overwrite what is read; give another name.")
+        raise UserError(
+            f"--out {out} would overwrite a file that is read; give another name."
+        )
     with staged_file(out) as file:
         model = load_model(model_path)
         columns = [*model.features.items(), *filter(None, [model.task_column])]

@@ -55,7 +55,7 @@ def warn_of_new_values(encoder: ColumnTransformer, table: pd.DataFrame) -> None:
             more = f" and {len(new) - 1} more" if len(new) > 1 else ""
             warnings.warn(
                 f"the column {shown(name)} has values that the table of the fit did "
-                f"not have, '{shown(table[name].iloc[new[0]])}' in row {new[0] + 1}"
-                f"{more}; they are taken as none of those",
+                f"not have, '{shown(table[name].iloc[new[0]])}' in row "
+                f"{new[0] + 1}{more}; they are treated as none of the known values",
                 stacklevel=2,
             )

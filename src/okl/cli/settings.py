@@ -108,7 +108,8 @@ def _kernels(names: Sequence[str]) -> list[Any] | str | None:
         return [name if is_auto(name) else as_kernel(name) for name in named] or None
     if len(named) > 1:
         raise UserError(
-            f"--kernel {SHORT_LIST} is a list of its own; leave out the other kernels."
+            f"--kernel {SHORT_LIST} is already a list of kernels; leave out the other "
+            "kernels."
         )
     return SHORT_LIST
 
@@ -200,7 +201,7 @@ def _loss_to_set(settings: Settings, name: str) -> Loss:
         parameter = name.partition("__")[2]
         have = [n for n, cls in LOSSES.items() if parameter in cls().get_params()]
         raise UserError(
-            f"--set {name} is a parameter of a loss, and none is named: give --loss"
+            f"--set {name} is a parameter of a loss, and no loss is given: add --loss"
             + (f" {' or '.join(have)}." if have else f", one of: {listing(LOSSES)}.")
         )
     if not isinstance(loss, Loss):

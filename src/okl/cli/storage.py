@@ -180,7 +180,7 @@ def load_model(path: Path) -> TableModel:
             "wrote."
         )
     # A file may be wrong in any way, so that any exception is an error of the file.
-    with refusing(f"{path} is no complete model of okl fit", Exception):
+    with refusing(f"{path} is not a complete model of okl fit", Exception):
         foreign = set(skops.io.get_untrusted_types(file=path)) - trusted_types()
         formerly_ours = {name for name in foreign if name.startswith("okl.")}
         if foreign - formerly_ours:

@@ -36,8 +36,8 @@ def check_resamples(n_resamples: int | None, data: Data) -> None:
         most, of = data.groups.n_groups, f"groups of --group-column {data.groups.name}"
     if not _FEWEST <= n_resamples <= most:
         raise UserError(
-            f"--stability {n_resamples} does not fit: rows are left out in as many "
-            f"parts, at least {_FEWEST} and at most the {most} {of}."
+            f"--stability {n_resamples} does not fit: it is the number of parts in "
+            f"which rows are left out, at least {_FEWEST} and at most the {most} {of}."
         )
     task = None if data.ids is None else data.ids.values
     strata, seen = parts_of(data.y, None, task, classes=data.task == "classification")
@@ -49,10 +49,10 @@ def check_resamples(n_resamples: int | None, data: Data) -> None:
         groups = data.groups
         where = "" if groups is None else f", or all of it in one {groups.name}"
         raise UserError(
-            f"--stability {n_resamples} does not fit: without one of the parts {lost} "
-            f"is lost, as the rarest is in {int(seen.sum(axis=0).min())} of the "
+            f"--stability {n_resamples} does not fit: leaving out one of the parts "
+            f"loses {lost}, as the rarest is in {int(seen.sum(axis=0).min())} of the "
             f"{len(seen)} rows{where}. Leave such rows or targets out, give a larger "
-            "number if it has several rows, or leave --stability out."
+            "number if the rarest has several rows, or leave --stability out."
         ) from error
 
 
@@ -104,7 +104,9 @@ class Sureness:
             reason = "There is one output, so there are no relations."
             return cls(None, candidate, saved, reason)
         if "known" in candidate.structure.capabilities:
-            reason = f"{name} learns no relations, so none is unsure."
+            reason = (
+                f"{name} learns no relations, so there is no uncertainty to estimate."
+            )
             return cls(None, candidate, saved, reason)
         note(f"stability: {n_resamples + 1} more fits of {name}")
         try:
@@ -153,10 +155,11 @@ class Sureness:
             seen, where = "", " (* above; the others are grey in the heat map)"
         return [
             f"{seen}Of {n_pairs} pairs of outputs {n_stable} have a correlation whose "
-            f"sign is stable{where}: with a probability of {found.level:.0%} none of "
-            f"these is in truth zero. {FILE} has intervals of {found.level:.0%} of "
-            "each one by itself.",
-            f"The model was fitted again {n_resamples} times, each time without "
-            f"another part of the {self.parts}, which count as independent of each "
-            "other; kernel and alpha are held, and shrinkage by alpha is not counted.",
+            f"sign is stable{where}: with {found.level:.0%} confidence none of these "
+            f"is zero in truth. {FILE} has an interval of {found.level:.0%} for each "
+            "correlation by itself.",
+            f"The model was refitted {n_resamples} times, each time without another "
+            f"part of the {self.parts}, which are assumed to be independent; kernel "
+            "and alpha are held fixed, and shrinkage by alpha is not taken into "
+            "account.",
         ]

@@ -48,8 +48,8 @@ def warn_of_no_target(name: str, option: str, patterns: Sequence[str]) -> None:
     for pattern in patterns:
         if fnmatchcase(name, pattern):
             warnings.warn(
-                f"--target {pattern} matches {name} too, which is no target: it is "
-                f"what {option} names",
+                f"--target {pattern} also matches {name}, which is not used as a "
+                f"target, as {option} names it",
                 stacklevel=2,
             )
 
@@ -119,15 +119,15 @@ def check_class_sizes(classes: pd.Series, *, of_tasks: bool) -> None:
         return
     if n_classes == len(classes):
         raise UserError(
-            f"the target {classes.name} has another class in each row: "
-            f"{listing(classes, 3)}. Rows of a class are learned from others of it; "
-            "write numbers without their unit, or name another --target."
+            f"the target {classes.name} has a different class in each row: "
+            f"{listing(classes, 3)}. A class is learned from several rows; write "
+            "numbers without their unit, or name another --target."
         )
     if of_tasks:
         raise UserError(
-            f"with --task-column each row has one of two classes, and {classes.name} "
-            f"has {n_classes}: {listing(classes.unique(), 5)}. Leave --task-column "
-            "out, or fit one table for each class against the rest."
+            f"with --task-column there must be two classes, and {classes.name} has "
+            f"{n_classes}: {listing(classes.unique(), 5)}. Leave --task-column out, or "
+            "fit one table for each class against the rest."
         )
 
 

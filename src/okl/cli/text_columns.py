@@ -95,15 +95,15 @@ def _refuse(numbers: list[str], signs: list[str], dates: list[str]) -> None:
         )
     if signs:
         raise UserError(
-            "numbers have commas, percent signs or signs of money in the columns "
-            f"{listing(signs)}, and would be text. Write 1.5 for 1,5, 1234 for 1,234 "
-            "and 12 for 12 %."
+            "numbers have commas, percent signs or currency signs in the columns "
+            f"{listing(signs)}, and would be read as text. Write 1.5 for 1,5, 1234 for "
+            "1,234 and 12 for 12 %."
         )
     if dates:
         raise UserError(
-            f"cannot use dates as they are, in the columns {listing(dates)}: each "
-            "would be a value of its own. Write the days since one of them, the month "
-            "or the day of the week, as numbers, or remove the columns."
+            f"cannot use dates as they are, in the columns {listing(dates)}: each date "
+            "would be a category of its own. Write the days since one of them, the "
+            "month or the day of the week, as numbers, or remove the columns."
         )
 
 

@@ -131,19 +131,19 @@ def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
     least = _LEAST * left_to_explain(outcome)
     answers = [_sentence(candidate, outcome) for candidate in learned]
     answers.append(
-        "A difference counts beyond two standard errors (a rough line: the folds share "
-        f"training rows) and beyond {least:.2g}, a hundredth of what independent "
-        "outputs leave to explain."
+        "A difference counts if it is above two standard errors (a rough criterion: "
+        f"the folds share training rows) and above {least:.2g}, a hundredth of what "
+        "independent outputs leave unexplained."
     )
     kept = label(to_keep(outcome).structure)
     if knows_more(outcome):
         answers.append(
-            f"The saved model is that of {kept}: independent outputs know nothing of "
+            f"The saved model is that of {kept}: independent outputs cannot predict "
             "the classes without rows."
         )
     elif to_keep(outcome) is outcome.baseline:
         answers.append(
-            f"The saved model has independent outputs ({kept}), which nothing was "
+            f"The saved model has independent outputs ({kept}), which no structure was "
             "shown to improve on."
         )
     else:
@@ -156,9 +156,9 @@ def verdict(outcome: Outcome, n_outputs: int) -> list[str]:
 
 
 _OTHERS_KNOWN = (
-    "All this is about predictions from the inputs alone. Where other outputs of the "
-    "same row are known they mostly tell more than that, whatever the structure: "
-    "okl impute uses them."
+    "These results are for predictions from the inputs alone. Where other outputs of "
+    "the same row are known, they usually tell more, whatever the structure: okl "
+    "impute uses them."
 )
 
 

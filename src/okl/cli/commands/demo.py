@@ -21,8 +21,8 @@ def demo(
     name: Annotated[
         Demo,
         typer.Argument(
-            help="mosaic: three colours from one recorded a pixel, where relations "
-            "pay; digits: scikit-learn's, where they do not."
+            help="mosaic: three colours from one recorded per pixel, where learned "
+            "relations help; digits: scikit-learn's, where they do not."
         ),
     ] = Demo.mosaic,
     out: Annotated[

@@ -36,22 +36,23 @@ def fit(
         str | None,
         typer.Option(
             help="For one target in long form: the column that names the task, or "
-            "output, that each row is of."
+            "output, of each row."
         ),
     ] = None,
     group_column: Annotated[
         str | None,
         typer.Option(
-            help="Rows that are alike in this column, such as those of one patient, "
-            "are held out together; nothing is learned from the column."
+            help="Rows with the same value in this column, such as those of one "
+            "patient, are held out together; the column is not used as a feature."
         ),
     ] = None,
     structure: Annotated[
         list[str] | None,
         typer.Option(
-            help="Relations of outputs: frobenius (default but for --tree), low_rank, "
-            "trace_ball, sparse, cluster, mean, identity (always tried); repeatable. "
-            "Of --task-column also mean by default, unless a kernel is named."
+            help="How outputs are related: frobenius (the default without --tree), "
+            "low_rank, trace_ball, sparse, cluster, mean, identity (always tried); "
+            "repeatable. With --task-column also mean by default, unless a kernel is "
+            "named."
         ),
     ] = None,
     kernel: Annotated[
@@ -67,17 +68,18 @@ def fit(
         bool,
         typer.Option(
             "--alpha-per-output",
-            help="Give each output, label or task an alpha of its own, chosen by rows "
-            "left out; not with softmax, which is no sum over outputs. By default those"
-            " have one that are clearly better off so, with the squared loss and all "
-            "targets; --set alpha_per_output=False gives all outputs the same.",
+            help="Give each output, label or task an alpha of its own, chosen on "
+            "held-out rows; not with softmax, which is not a sum over outputs. By "
+            "default, with the squared loss and no missing targets, only outputs that "
+            "clearly benefit get one; --set alpha_per_output=False gives all outputs "
+            "the same.",
         ),
     ] = False,
     loss: Annotated[
         str | None,
         typer.Option(
-            help="How errors count, a name of okl.losses; by default squared, for "
-            "classes softmax, for two classes or several columns of labels logistic."
+            help="Loss, a name of okl.losses; by default squared for numbers, softmax "
+            "for classes, logistic for two classes or several columns of labels."
         ),
     ] = None,
     assignments: Annotated[
@@ -102,18 +104,19 @@ def fit(
     cv: Annotated[
         int | None,
         typer.Option(
-            help="Number of folds; 5 by default, or fewer of few rows. Kernels are "
-            "then compared by leaving rows out one by one where that is exact, unless "
-            "rows are of groups."
+            help="Number of folds; 5 by default, or fewer if there are few rows. "
+            "Kernels are then compared by leaving rows out one by one where that is "
+            "exact, unless rows are of groups."
         ),
     ] = None,
     stability: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Say how sure the relations are, by N + 1 more fits of the best model "
-            "that has some, each without one of N parts of the rows; 20 is enough. "
-            "With --set n_jobs=-1 in parallel, as the folds.",
+            help="Estimate how certain the relations are, by N + 1 more fits of the "
+            "best model that relates outputs, each without one of N parts of the "
+            "rows; 20 is enough. They run in parallel, as do the folds, with --set "
+            "n_jobs=-1.",
         ),
     ] = None,
 ) -> None:

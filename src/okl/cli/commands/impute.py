@@ -25,7 +25,7 @@ def impute(
         typer.Option(
             "--std",
             help="Add a column NAME_std for each target: the standard deviation of "
-            "what was filled in, zero elsewhere.",
+            "values filled in, zero elsewhere.",
         ),
     ] = False,
     inputs: Annotated[

@@ -18,8 +18,9 @@ def predict(
         str,
         typer.Option(
             metavar="PATH",
-            help="Table to write: CSV, TSV or Parquet. In CSV and TSV a name or class "
-            "that a spreadsheet would run as a formula, such as =A1, begins with '.",
+            help="Table to write: CSV, TSV or Parquet. In CSV and TSV a ' is put "
+            "before names and classes that a spreadsheet would run as a formula, such "
+            "as =A1.",
         ),
     ],
     std: Annotated[
@@ -40,31 +41,37 @@ def predict(
     level: Annotated[
         int | None,
         typer.Option(
-            help="In a tree: add P(NODE) of a level, 1 for the children of the root."
+            help=(
+                "With a tree: add P(NODE) of each node of a level; level 1 has the "
+                "children of the root."
+            )
         ),
     ] = None,
     decision: Annotated[
         str,
         typer.Option(
             metavar="DECISION",
-            help="Which errors of classes to keep low: accuracy, in a tree taxo (half "
-            "the length of the path to the true class) or parent, or a table of costs "
-            "with a row for each true class and a column for each answer.",
+            help="Which errors of classes to keep low: accuracy; with a tree also taxo "
+            "(half the length of the path to the true class) or parent; or a table of "
+            "costs with a row for each true class and a column for each answer.",
         ),
     ] = "accuracy",
     reject: Annotated[
         float | None,
         typer.Option(
             metavar="COST",
-            help="What no answer costs: cells are empty where the best is expected to "
-            "cost more.",
+            help="Cost of giving no answer: cells are empty where the best answer is "
+            "expected to cost more.",
         ),
     ] = None,
     min_probability: Annotated[
         float | None,
         typer.Option(
             metavar="P",
-            help="In a tree: answer with the deepest node that is as probable.",
+            help=(
+                "With a tree: answer with the deepest node that has at least this "
+                "probability."
+            ),
         ),
     ] = None,
 ) -> None:
