@@ -68,7 +68,7 @@ def test_the_report_shows_tree_levels_and_confusions(in_tree):
     assert "|-- animal (16 rows, " in report
     assert "|   |-- cat (8 rows, " in report
     assert "level 1 (3 nodes)" in report
-    assert "errors are between relatives" in report
+    assert "errors are between related classes" in report
     assert "yew (0 rows)" in report
     # the model that is saved knows the class without rows, whatever paid
     assert "The saved model is that of tree: independent outputs know nothing" in report

@@ -89,7 +89,7 @@ def test_stability_is_that_of_the_saved_model(sure):
                 table[f"{kind}_{part}"], getattr(entries, part)[i, j]
             )
     pairs = found.stable[np.triu_indices(4, 1)]
-    assert f"Of 6 pairs of outputs {pairs.sum()} have a" in " ".join(fit.report.split())
+    assert f"{pairs.sum()} of 6 pairs of outputs have a" in " ".join(fit.report.split())
     section = fit.report.split("Strongest relations")[1].split("How sure")[0]
     for line in section.splitlines()[3:]:
         if " -- " in line:
@@ -112,7 +112,7 @@ def test_relations_that_are_not_saved_may_be_asked_for(okl, related, tmp_path):
     )
     said = " ".join(result.stdout.split())
     assert "stability: 5 more fits of frobenius" in result.stderr
-    assert "These are relations of frobenius, which is not saved. Of 1 pairs" in said
+    assert "These are relations of frobenius, which is not saved. 1 of 1 pairs" in said
     assert "heat map)" not in said
     # what none is saved of is compared output by output all the same
     written = rows_of(result.stdout, "Held-out scores", NAMES)

@@ -124,8 +124,8 @@ class HeldOutClasses:
         if not wrong.any():
             return ["None: every row that was held out is recognised."]
         said = [
-            f"{related.sum()} of {wrong.sum()} errors are between relatives, classes "
-            "below one child of the root."
+            f"{related.sum()} of {wrong.sum()} errors are between related classes, "
+            "those below the same child of the root."
         ]
         pairs = Counter(
             zip(true[related].tolist(), found[related].tolist(), strict=True)

@@ -37,7 +37,7 @@ FILES = {
     "path.png": "scores of all structures and alphas",
     "report.txt": "this report",
 }
-_PER_OUTPUT = ", the geometric mean; outputs differ by what rows left out say"
+_PER_OUTPUT = ", the geometric mean; held-out rows give each output its own"
 _MOST_RELATIONS = 10
 
 

@@ -154,7 +154,7 @@ class Sureness:
         if self.saved:
             seen, where = "", " (* above; the others are grey in the heat map)"
         return [
-            f"{seen}Of {n_pairs} pairs of outputs {n_stable} have a correlation whose "
+            f"{seen}{n_stable} of {n_pairs} pairs of outputs have a correlation whose "
             f"sign is stable{where}: with {found.level:.0%} confidence none of these "
             f"is zero in truth. {FILE} has an interval of {found.level:.0%} for each "
             "correlation by itself.",

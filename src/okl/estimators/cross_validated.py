@@ -201,8 +201,8 @@ class CrossValidated(OutputKernelModel):
         self.scores_, self.alphas_ = trial.scores, trial.alphas
         if np.all(np.isnan(trial.means)):
             raise ValueError(
-                "Every mean score of the cross-validation is NaN; check the scoring "
-                "and that every fold has rows to score."
+                "Every mean score of the cross-validation is NaN; check scoring, and "
+                "that every fold has rows to score."
             )
         self.__dict__.pop("feature_relevances_", None)  # of an earlier fit
         for one in learned_parts(trial.kernel, search.learned):

@@ -212,6 +212,6 @@ def check_kernel_per_output(
         if "identity" not in structure.capabilities:
             raise ValueError(
                 "PerOutput gives each output a kernel of its own, and needs "
-                f"structure='identity'; got {structure}. Use it, or one kernel for all "
-                "outputs."
+                f"structure='identity'; got {structure}. Use structure='identity', or "
+                "one kernel for all outputs."
             )

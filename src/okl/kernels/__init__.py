@@ -118,7 +118,7 @@ def as_kernel(spec: Any) -> Kernel:
         raise TypeError(
             f"The kernel must be a name ({', '.join(map(repr, KERNELS))}) or an object "
             f"of okl.kernels, got {spec!r}; several, each with an output kernel of its "
-            "own, are the kernel=[...] of OutputKernelRegressor, "
+            "own, are passed as kernel=[...] to OutputKernelRegressor, "
             "OutputKernelClassifier, OutputKernelRegressorCV, OutputKernelClassifierCV "
             "and output_kernel_path."
         )
