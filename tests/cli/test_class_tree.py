@@ -56,7 +56,7 @@ def in_tree(okl_without_pictures, zoo):
         *("--tree", zoo / "tree.csv"),
     )
     assert result.exit_code == 0, result.stderr
-    assert "no rows of yew: there is no intercept" in result.stderr
+    assert "no rows of yew: the model has no intercept" in result.stderr
     return zoo, result.stdout
 
 
@@ -71,7 +71,9 @@ def test_the_report_shows_tree_levels_and_confusions(in_tree):
     assert "errors are between related classes" in report
     assert "yew (0 rows)" in report
     # the model that is saved knows the class without rows, whatever paid
-    assert "The saved model is that of tree: independent outputs know nothing" in report
+    assert (
+        "The saved model is that of tree: independent outputs cannot predict" in report
+    )
     model = load_model(folder / "out" / "model.skops")
     assert "yew" in model.pipeline[-1].classes_
     drawing = (folder / "out" / "class_tree.txt").read_text()
@@ -163,7 +165,10 @@ def test_a_model_of_a_tree_can_be_kept_in_a_file(zoo, tmp_path):
         ({"child": ["cat"], "above": ["all"]}, "no column parent"),
         ({"child": ["cat", "cat"], "parent": ["x", "y"]}, "several rows for cat"),
         ({"child": ["cat", None], "parent": ["x", "y"]}, "no child in row"),
-        ({"child": ["a", "b"], "parent": ["b", "a"]}, "is no tree: .* is below"),
+        (
+            {"child": ["a", "b"], "parent": ["b", "a"]},
+            "does not describe a tree: .* is below",
+        ),
         ({"child": ["cat"], "parent": ["all"]}, "'dog' is not in the tree"),
     ],
 )
@@ -201,7 +206,7 @@ def test_a_tree_is_for_one_target_of_classes(okl, related_csv, tmp_path, target,
         *("--tree", "paths", *task),
     )
     assert result.exit_code == 2
-    several = "--tree is for one target that is a class, got y_a, y_b, y_c; give one"
+    several = "--tree is for one target of classes, got y_a, y_b, y_c; give one"
     one = "expects numbers" if task else "is for classes that are paths"
     assert (one if target == "y_a" else several) in result.stderr
 

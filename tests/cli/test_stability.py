@@ -112,7 +112,7 @@ def test_relations_that_are_not_saved_may_be_asked_for(okl, related, tmp_path):
     )
     said = " ".join(result.stdout.split())
     assert "stability: 5 more fits of frobenius" in result.stderr
-    assert "These are relations of frobenius, which is not saved. 1 of 1 pairs" in said
+    assert "These are relations of frobenius, which is not saved. 0 of 1 pairs" in said
     assert "heat map)" not in said
     # what none is saved of is compared output by output all the same
     written = rows_of(result.stdout, "Held-out scores", NAMES)
