@@ -70,7 +70,7 @@ def refused(okl, tmp_path):
             ["--target", "y_a", "--set", "tol=1e-3", "--set", "tol=1e-4"],
             "--set tol=1e-3 and --set tol=1e-4 contradict each other",
         ),
-        (["--target", "y_a", "--set", "loss__delta=2"], "give --loss huber"),
+        (["--target", "y_a", "--set", "loss__delta=2"], "add --loss huber"),
         (
             ["--target", "y_a", "--loss", "huber", "--set", "loss__quantile=0.1"],
             "loss, loss__delta, max_iter",
@@ -139,7 +139,7 @@ def test_classes_of_one_row_each_are_no_classes(refused, related, tmp_path):
     weights = [f"{number} kg" for number in range(len(related))]
     related.assign(weight=weights).to_csv(tmp_path / "t.csv", index=False)
     line = refused(tmp_path / "t.csv", "--target", "weight")
-    assert "weight has another class in each row: 0 kg, 1 kg, 2 kg and" in line
+    assert "weight has a different class in each row: 0 kg, 1 kg, 2 kg and" in line
 
 
 def test_classes_have_no_units(refused, related, tmp_path):

@@ -94,7 +94,9 @@ def test_how_sure_relations_are_by_groups_left_out(okl, tmp_path):
     options = ("--group-column", "patient", "--stability", "3")
     table = sample(6)
     report = report_of(okl, table, tmp_path, *options)
-    assert "part of the groups of patient, which count as" in " ".join(report.split())
+    assert "part of the groups of patient, which are assumed" in " ".join(
+        report.split()
+    )
     data = take_apart(table, ["u", "v"], None, None, "patient")
     X, (groups, _) = data.features.to_numpy(), pd.factorize(table["patient"])
     settings = parse_settings(["rbf"], [], ["alphas=[1.0]"])
@@ -141,7 +143,7 @@ def test_groups_are_told_apart_as_they_are_written(tmp_path):
     cells = _read(path, ["u"], None, None, "patient", in_tree=False)
     assert Groups.of(cells, "patient").n_groups == 6
     cells["patient"] = [[1], [2], [3]] * 10
-    with pytest.raises(UserError, match="of --group-column patient are no names"):
+    with pytest.raises(UserError, match="of --group-column patient cannot name groups"):
         Groups.of(cells, "patient")
     cells["patient"] = pd.to_datetime(["2020-01-01", "2020-01-02"] * 15)
     assert Groups.of(cells, "patient").n_groups == 2
@@ -153,7 +155,7 @@ def test_a_pattern_of_classes_does_not_mean_the_groups(tmp_path, in_tree):
     path = tmp_path / "table.csv"
     table.assign(u=["001", "002", "010"] * 10).to_csv(path, index=False)
     cells = _read(path, ["u*"], "classification", None, "u_patient", in_tree=in_tree)
-    with pytest.warns(UserWarning, match=r"u\* matches u_patient too.*--group-column"):
+    with pytest.warns(UserWarning, match=r"u\* also matches u_patient.*--group-column"):
         data = take_apart(cells, ["u*"], "classification", None, "u_patient")
     assert sorted(set(data.y)) == ["001", "002", "010"]
 
@@ -192,7 +194,7 @@ def test_classes_of_one_group_each_are_refused():
         .map(dict.fromkeys(["p0", "p1", "p2"], "x"))
         .fillna(table["patient"])
     )
-    with pytest.raises(UserError, match="each class is in rows of one patient only"):
+    with pytest.raises(UserError, match="each class has rows in one patient only"):
         take_apart(table.assign(u=table["patient"]), ["u"], None, None, "patient")
     assert take_apart(table, ["u"], None, None, "patient").groups.n_groups == 6
 
@@ -202,7 +204,10 @@ def test_classes_of_one_group_each_are_refused():
     [
         (["--group-column", "site"], "no column is called --group-column site"),
         (["--group-column", "u"], "--target and --group-column are both u"),
-        (["--group-column", "same"], "same is x in each row; it takes two groups"),
+        (
+            ["--group-column", "same"],
+            "same is x in each row; holding one group out takes at least two",
+        ),
         (["--group-column", "gaps"], "gaps is empty in 2 of the 60 rows"),
         (
             ["--group-column", "patient", "--cv", "13"],

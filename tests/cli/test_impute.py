@@ -68,7 +68,7 @@ def test_with_inputs(okl, tmp_path):
 @pytest.mark.parametrize(
     ("change", "arguments", "said"),
     [
-        ({}, ["--target", "town"], "town (text) are no numbers"),
+        ({}, ["--target", "town"], "town (text) are not numbers"),
         ({"y_a": np.nan}, ["--target", "y_*"], "y_a are empty in every row"),
         ({"height": np.nan}, ["--target", "y_*"], "--no-inputs"),
         ({"height": "2020-01-31"}, ["--target", "y_*"], "--no-inputs"),

@@ -123,7 +123,9 @@ def test_answers_are_by_the_probabilities_of_each_row_s_task(okl, tmp_path):
 
 def test_tasks_and_classes_that_say_nothing_are_refused():
     alone = sample().assign(pupil=range(90))
-    with pytest.raises(UserError, match="pupil names another task in each of the 90"):
+    with pytest.raises(
+        UserError, match="pupil names a different task in each of the 90"
+    ):
         take_apart(alone, ["mark"], None, "pupil")
     graded = sample().assign(mark=["good", "fair", "poor"] * 30)
     with pytest.raises(

@@ -298,7 +298,7 @@ X, _ = draw(10, 4)
         ({"alpha": [1.0] * 4}, r"alpha must be a finite number > 0, got \[1.0"),
         ({"tol": 0.0}, "tol must be a finite number > 0, got 0.0"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1, got 0"),
-        ({"solver": "closed_form"}, "needs a structure that gives"),
+        ({"solver": "closed_form"}, "needs a structure that fixes"),
     ],
 )
 def test_parameters(change, message):

@@ -73,7 +73,7 @@ PARAMETERS = [
     ({"structure": "lowrank"}, "Unknown structure 'lowrank'.*'frobenius'.*'low_rank'"),
     ({"solver": "newton"}, "Unknown solver 'newton'.*'closed_form'.*'newton_cg'"),
     ({"loss": "mse"}, "Unknown loss 'mse'. Known names: 'hinge', 'huber'"),
-    ({"solver": "closed_form"}, "needs a structure that gives"),
+    ({"solver": "closed_form"}, "needs a structure that fixes"),
     ({"kernel": Gaussian(-1.0)}, "gamma of Gaussian must be finite and > 0.*-1.0"),
     ({"kernel": Gaussian([1.0, 2.0])}, r"shape \(3,\), one number per feature.*\(2,\)"),
     ({"structure": Fixed(np.eye(2))}, r"\(3, 3\); got an array of shape \(2, 2\)"),

@@ -377,7 +377,7 @@ def test_what_cannot_be_used_is_refused(message):
         (
             OutputKernelExtension(OutputKernelRegressor().fit(X, Y)).fit(X, Y[:, 0]),
             TypeError,
-            "got OutputKernelExtension. Of a search with refit=False, or another wrap",
+            "got OutputKernelExtension. For a search with refit=False, or another wrap",
         ),
         (
             GridSearchCV(LINEAR, {"alpha": [1.0]}, refit=False, cv=2).fit(X, Y),

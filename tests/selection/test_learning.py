@@ -294,7 +294,9 @@ def test_time_and_iterations_end_it():
     at_once = run(X, observed, Gaussian(0.4), max_time=1e-9)
     assert not at_once.success
     assert "max_time" in at_once.message
-    assert found.message.startswith("all 2 iterations of max_iter were done. Raise it")
+    assert found.message.startswith(
+        "all 2 iterations that max_iter allows were done. Raise it"
+    )
     assert_allclose(at_once.kernel.gamma, 0.4)
 
 

@@ -36,7 +36,7 @@ def test_it_is_what_estimators_fit():
         ({"alpha": 1.0, "tol": 0.0}, "tol must be"),
         ({"alpha": 1.0, "max_iter": 0}, "max_iter must be"),
         ({"alpha": 1.0, "solver": "simplex"}, "Unknown solver 'simplex'"),
-        ({"alpha": 1.0, "solver": "closed_form"}, "needs a structure that gives"),
+        ({"alpha": 1.0, "solver": "closed_form"}, "needs a structure that fixes"),
     ],
 )
 def test_wrong_options(options, message):

@@ -110,7 +110,7 @@ def test_a_singular_kernel_has_the_pseudoinverse_of_its_matrix(seed, n_nodes):
         ({True: "u"}, TypeError, "must be names of nodes or levels; got True"),
         (["u"], TypeError, r"a mapping .*\{1: 'linear'\}; got \['u'\]"),
         ({0: "u", 1: "v"}, ValueError, r"kernels\[0\] of Tree has no effect"),
-        ({1: "u", "a": "v", "b": "w"}, ValueError, r"kernels\[1\] of Tree counts no"),
+        ({1: "u", "a": "v", "b": "w"}, ValueError, r"kernels\[1\] of Tree has no ef"),
     ],
 )
 def test_bad_kernels_are_named(kernels, error, text):
