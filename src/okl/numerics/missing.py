@@ -46,6 +46,6 @@ def refuse_masked(values: Any, name: str) -> None:
     if np.ma.is_masked(values):
         raise ValueError(
             f"{name} is a masked array, with {np.ma.count_masked(values)} of its "
-            f"{np.size(values)} entries masked; masks are not supported. Mark missing "
-            f"values by NaN: {name}.astype(float).filled(numpy.nan)."
+            f"{np.size(values)} entries masked; masks are not supported. Use NaN for "
+            f"missing values: {name}.astype(float).filled(numpy.nan)."
         )

@@ -78,8 +78,7 @@ class MatrixFree(OutputKernel):
         m = self.n_outputs
         require_memory(
             8 * m * (m + width),
-            f"The output kernel of {m} outputs is stored in factors, for products with "
-            f"it. {what}",
+            f"The output kernel of {m} outputs is used by products only. {what}",
             "Use solvers that work by products, such as NewtonCG, and no attribute or "
             "loss that needs an array of n_outputs x n_outputs.",
         )
