@@ -58,7 +58,7 @@ def test_parameters_of_a_list_are_not_those_of_one_kernel(data):
 def test_too_few_rows_for_a_score_say_what_to_do(data):
     X, Y = (values[:3] for values in data)
     by_r2 = OutputKernelRegressorCV(kernel="rbf", scoring=r2_scorer)
-    with pytest.raises(ValueError, match="Score more rows at once, or by the error"):
+    with pytest.raises(ValueError, match="Score more rows at once, or use an error"):
         by_r2.fit(X, Y)
     by_itself = OutputKernelRegressorCV(kernel="rbf").fit(X, Y)
     assert by_itself.certificate_.status == "optimal"

@@ -133,7 +133,7 @@ def test_a_search_scores_lists_as_fits_to_the_folds_do(data, missing):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"structures": [["frobenius"]]}, "a number of 2, and .* a number of 1"),
+        ({"structures": [["frobenius"]]}, "2 in kernel=.* and 1 in structure="),
         ({"structures": []}, "structures is an empty list"),
         ({"kernel": [Row()]}, r"pass kernel=\[k, Row\(\)\]"),
         ({"structures": LowRank(1)}, "bounds the rank"),
@@ -308,8 +308,8 @@ def test_a_search_with_a_kernel_for_each_output_and_a_shared_one(data):
 @pytest.mark.parametrize(
     ("kernel", "structure", "error", "message"),
     [
-        ([Gaussian()], TWO, ValueError, "a number of 1, and .* a number of 2"),
-        ([Gaussian(), Row()], "frobenius", ValueError, "of 2, and .* a number of 1"),
+        ([Gaussian()], TWO, ValueError, "1 in kernel=.* and 2 in structure="),
+        ([Gaussian(), Row()], "frobenius", ValueError, "2 in kernel=.* and 1 in struc"),
         (Gaussian(), TWO, ValueError, "lists of the same length"),
         ([], [], ValueError, "lists of the same length"),
         (Row(), "frobenius", ValueError, r"pass kernel=\[k, Row\(\)\]"),

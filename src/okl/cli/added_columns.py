@@ -23,8 +23,8 @@ def with_columns(
     clash = [name for name in names if name in table]
     if clash:
         raise UserError(
-            f"{option} would write a second column {clash[0]}; rename the one there "
-            "is, before the fit if it is a target of a model."
+            f"{option} would write a second column {clash[0]}; rename the existing "
+            "one; if it is a target of the model, before the fit."
         )
     added = pd.DataFrame(values, columns=list(names), index=table.index)
     return pd.concat([table, added], axis=1)

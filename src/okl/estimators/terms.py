@@ -46,9 +46,8 @@ def kernel_and_structure(kernel: Any, structure: Any) -> tuple[Any, Structure]:
     if not several or len(kernels) != len(structures) or not kernels:
         raise ValueError(
             "kernel and structure must be lists of the same length, a structure for "
-            f"the output kernel of each kernel; got kernel={kernel!r}, a number of "
-            f"{len(kernels)}, and structure={structure!r}, a number of "
-            f"{len(structures)}."
+            f"the output kernel of each kernel; got {len(kernels)} in "
+            f"kernel={kernel!r} and {len(structures)} in structure={structure!r}."
         )
     rows = [position for position, one in enumerate(kernels) if isinstance(one, Row)]
     if len(rows) == len(kernels):

@@ -268,7 +268,11 @@ def averaged(
                     sample_weight=chosen,
                 )
     if np.all(np.isnan(scores)):
-        remedy = " Score more rows at once, or by the error." if least > 1 else ""
+        remedy = (
+            " Score more rows at once, or use an error as the score."
+            if least > 1
+            else ""
+        )
         raise ValueError(
             f"No output has {least} {needs}: nothing can be scored.{remedy}"
         )

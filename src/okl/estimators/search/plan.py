@@ -45,8 +45,8 @@ def planned(
     observed = targets.observed
     if (n_samples := len(observed.counted())) < 2:
         raise ValueError(
-            f"{type(model).__name__} holds rows out and needs two at least, with "
-            f"targets and weights that are not zero; got n_samples = {n_samples}."
+            f"{type(model).__name__} holds rows out and needs at least two that have "
+            f"targets and weights above zero; got n_samples = {n_samples}."
         )
     structures = structures_for(model, observed)
     budget = memory_budget(model.max_memory)
