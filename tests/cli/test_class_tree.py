@@ -164,7 +164,10 @@ def test_a_model_of_a_tree_can_be_kept_in_a_file(zoo, tmp_path):
     [
         ({"child": ["cat"], "above": ["all"]}, "no column parent"),
         ({"child": ["cat", "cat"], "parent": ["x", "y"]}, "several rows for cat"),
-        ({"child": ["cat", None], "parent": ["x", "y"]}, "no child in row"),
+        (
+            {"child": ["cat", None], "parent": ["x", "y"]},
+            "no child in row 2; fill it in",
+        ),
         (
             {"child": ["a", "b"], "parent": ["b", "a"]},
             "does not describe a tree: .* is below",

@@ -116,7 +116,8 @@ def test_a_search_over_a_parameter_of_a_name():
         (
             OutputKernelRegressor(np.dot),
             {"kernel__anything": 1},
-            r"kernel=<.*> has no parameters to set: got kernel__any.*First set kernel ",
+            r"kernel=<.*> has no parameters to set: got kernel__anything. "
+            "First set kernel ",
         ),
         (
             OutputKernelRegressor(Gaussian),

@@ -92,7 +92,9 @@ def test_own_names_are_sorted_with_their_columns():
 
 def test_a_class_without_rows_is_predicted_by_its_relatives():
     seen = LABELS != "b/z"
-    with pytest.warns(UserWarning, match=r"class b/z: .*without an intercept"):
+    with pytest.warns(
+        UserWarning, match=r"No rows of the class b/z: .*without an intercept"
+    ):
         warned = tree_model().fit(X[seen], LABELS[seen])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no probabilities, none of which is zero
