@@ -105,8 +105,8 @@ def fit(
         int | None,
         typer.Option(
             help="Number of folds; 5 by default, or fewer if there are few rows. "
-            "Kernels are then compared by leaving rows out one by one where that is "
-            "exact, unless rows are of groups."
+            "Without this option kernels are compared by leaving rows out one by one "
+            "where that is exact, unless rows are in groups."
         ),
     ] = None,
     stability: Annotated[
