@@ -481,7 +481,7 @@ RARE_LABELS = np.repeat(np.arange(N)[:, None] == 3, 2, axis=1)
         (
             regressor(cv=2),
             FEW_OBSERVED,
-            "no output that varies was observed in 5 rows",
+            "no output that varies was observed in at least 5 rows",
         ),
         (OutputKernelClassifierCV(cv=2), RARE_LABELS, "no label has both values"),
     ],

@@ -141,7 +141,7 @@ def test_alpha_and_parameters_of_learned_structures(structure, parameters):
             LowRank(),
             Gaussian(np.ones(9)),
             None,
-            r"differences in 10 parameters \(kernel__gamma, alpha\), at 21 times",
+            r"differences in 10 parameters \(kernel__gamma, alpha\) would take 21",
         ),
     ],
 )
