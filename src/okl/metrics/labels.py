@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn import metrics
 
-from okl.metrics.missing import averaged
+from okl.metrics.averaging import averaged
 from okl.numerics.validation import refuse_negative_weights
 
 
