@@ -78,6 +78,7 @@ def test_columns_of_one_name_are_named(tmp_path, name, content):
     [
         ("t.csv", "a;b;y\n1;2;3\n", "semicolons"),
         ("t.csv", "a;b;y\n0,1;0,2;0,3\n", "semicolons"),
+        ("t.csv", "a|b|y\n1|2|3\n", "vertical bars"),
         ("t.csv", "a\tb\n1\t2\n", "tabs"),
         ("t.tsv", "a,b\n1,2\n", "commas"),
     ],
