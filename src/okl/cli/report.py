@@ -203,7 +203,7 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
         *aligned(rows),
         "",
         f"* the saved model. Each structure has its own best {own}; ± is one",
-        "standard error over the folds, of the paired difference in the column beside.",
+        "standard error over the folds, of paired differences in their column.",
         *_at_best_the_mean(outcome, kept),
     ]
 
