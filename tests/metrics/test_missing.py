@@ -122,6 +122,21 @@ def test_areas_of_labels_are_those_of_their_observed_rows(weights):
     )
 
 
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_equal_scores_count_a_half(weights):
+    scores = np.round(CHANCES, 1)
+    expected = [
+        theirs.roc_auc_score(LABELS[:, j], scores[:, j], sample_weight=weights)
+        for j in range(4)
+    ]
+    found = ours.roc_auc_score(
+        LABELS, scores, sample_weight=weights, multioutput="raw_values"
+    )
+    assert_allclose(found, expected)
+    constant = ours.roc_auc_score(LABELS, np.zeros(LABELS.shape))
+    assert_allclose(constant, 0.5)
+
+
 def test_a_label_in_one_state_has_no_area():
     labels = SEEN_LABELS.copy()
     labels[:, 1] = np.where(MISSING[:, 1], np.nan, 1.0)

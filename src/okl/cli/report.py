@@ -87,7 +87,8 @@ def write_report(
     together = ""
     if data.groups is not None:
         together = f", the rows of a {data.groups.name} in the same one"
-    tried = dict.fromkeys(kernel_label(k) for k in search.cv_results_["param_kernel"])
+    kernels = {id(kernel): kernel for kernel in search.cv_results_["param_kernel"]}
+    tried = dict.fromkeys(map(kernel_label, kernels.values()))
     settings = {
         "kernels": f"{len(tried)}: " * (len(tried) > 1) + ", ".join(tried),
         "alphas": f"{search.alphas_.shape[1]} for each structure"
@@ -172,7 +173,8 @@ def _of_kind(kinds: dict[str, Kind], kind: str) -> list[str]:
 
 def kernel_label(kernel: Any) -> str:
     """Return a kernel as a line, with numbers of three digits, lengths of arrays."""
-    with np.printoptions(threshold=10**9):
+    # of arrays only the number of entries is told
+    with np.printoptions(threshold=10**9, formatter={"all": lambda entry: "0"}):
         text = one_line(kernel.__repr__(N_CHAR_MAX=10**9))
     text = re.sub(
         r"array\(\[([^()]*)\]\)", lambda a: f"[{a[1].count(',') + 1} numbers]", text

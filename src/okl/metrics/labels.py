@@ -48,7 +48,14 @@ def roc_auc_score(
     if np.ndim(y_true) == 2:
         needs = "observed labels that differ"
         return averaged(
-            _area, 2, y_true, y_score, sample_weight, multioutput, needs=needs
+            _areas,
+            2,
+            y_true,
+            y_score,
+            sample_weight,
+            multioutput,
+            needs=needs,
+            of_columns=_areas,
         )
     if np.ndim(y_score) == 2:
         raise ValueError(
@@ -122,11 +129,42 @@ def log_loss(
     )
 
 
-def _area(labels: np.ndarray, scores: np.ndarray, sample_weight: Any) -> float:
-    """Return the area under the curve of one label, NaN if all its entries agree."""
-    if np.all(labels == labels[0]):
-        return float("nan")
-    return metrics.roc_auc_score(labels, scores, sample_weight=sample_weight)
+def _areas(
+    labels: np.ndarray, scores: np.ndarray, *, sample_weight: np.ndarray | None = None
+) -> Any:
+    """Return the area under the curve of each column, NaN if all its labels agree.
+
+    It is the probability that a row with the label has a larger score than one without,
+    where equal scores count a half.
+    """
+    _check_indicators(labels)
+    weights = np.ones(labels.shape) if sample_weight is None else sample_weight
+    order = np.argsort(scores, axis=0, kind="stable")
+    scores = np.take_along_axis(scores, order, axis=0)
+    labels = np.take_along_axis(labels, order, axis=0)
+    weights = np.take_along_axis(weights, order, axis=0)
+    positive, negative = labels * weights, (1 - labels) * weights
+    upto = np.cumsum(negative, axis=0)
+    # the first and the last row with the same score
+    rows = np.arange(len(scores))[:, None] + np.zeros(scores.shape, dtype=np.intp)
+    changes = np.diff(scores, axis=0) != 0
+    first, last = rows.copy(), rows.copy()
+    first[1:] = np.where(changes, rows[1:], 0)
+    last[:-1] = np.where(changes, rows[:-1], len(scores) - 1)
+    first = np.maximum.accumulate(first, axis=0)
+    last = np.minimum.accumulate(last[::-1], axis=0)[::-1]
+    below = np.take_along_axis(upto - negative, first, axis=0)
+    least = (below + np.take_along_axis(upto, last, axis=0)) / 2
+    total = positive.sum(axis=0) * negative.sum(axis=0)
+    found = np.sum(positive * least, axis=0) / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, found, np.nan)
+
+
+def _check_indicators(labels: np.ndarray) -> None:
+    """Raise ValueError for a label that is neither 0 nor 1."""
+    if not np.all((labels == 0) | (labels == 1)):
+        other = labels[(labels != 0) & (labels != 1)].flat[0]
+        raise ValueError(f"Label indicators must be 0, 1 or NaN; y_true has {other:g}.")
 
 
 def _entropy(
@@ -137,9 +175,7 @@ def _entropy(
     It leaves out most of scikit-learn's checks: a search scores hundreds of
     predictions, and checks cost more than the score.
     """
-    if not np.all((labels == 0) | (labels == 1)):
-        other = labels[(labels != 0) & (labels != 1)].flat[0]
-        raise ValueError(f"Label indicators must be 0, 1 or NaN; y_true has {other:g}.")
+    _check_indicators(labels)
     if chances.min() < 0 or chances.max() > 1:
         outside = chances[(chances < 0) | (chances > 1)].flat[0]
         raise ValueError(

@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse.csgraph import shortest_path
 
 from okl.plotting._drawing import require
 
@@ -53,8 +54,8 @@ def component_layout(graph: Any, nodes: list[int], seed: int) -> np.ndarray:
         angles = np.pi * (0.5 + 2 * random.permutation(len(nodes)) / len(nodes))
         circle = np.column_stack([np.cos(angles), np.sin(angles)])
         return circle * len(nodes) / 5  # neighbours are a little more than 1 apart
-    hops = dict(nx.all_pairs_shortest_path_length(component))
-    distances = np.array([[hops[i][j] for j in nodes] for i in nodes], dtype=float)
+    edges = nx.to_scipy_sparse_array(component, nodes, weight=None)
+    distances = shortest_path(edges, unweighted=True)
     start = classical_scaling(distances)
     return majorize(start + random.uniform(-0.5, 0.5, size=start.shape), distances)
 

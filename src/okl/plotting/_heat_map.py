@@ -12,6 +12,9 @@ from okl.plotting._similarity import similarity
 
 # The least limit of the colours, relative to the largest diagonal entry.
 LEAST_RELATION = 0.1
+# Most outputs whose groups are turned for the best order, which takes the cube of their
+# number; beyond it cells are smaller than points.
+_ORDERED = 500
 
 
 def shown_relations(stable: Any, n_outputs: int) -> np.ndarray | None:
@@ -76,4 +79,5 @@ def closeness_order(L: np.ndarray) -> np.ndarray:
     if len(L) == 1:  # linkage needs two
         return np.array([0])
     distances = squareform(1 - similarity(L, "correlation"), checks=False)
-    return leaves_list(linkage(distances, method="average", optimal_ordering=True))
+    fine = len(L) <= _ORDERED
+    return leaves_list(linkage(distances, method="average", optimal_ordering=fine))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from okl.plotting._component_layout import component_layout
 from okl.plotting._drawing import require
@@ -79,22 +80,26 @@ def push_apart(centers: np.ndarray, boxes: np.ndarray) -> np.ndarray:
     ndarray of shape (n_boxes, 2)
         The new centers.
     """
-    index = np.arange(len(centers))
-    before = np.sign(index[:, np.newaxis] - index)  # separates boxes with equal centers
-    reach = (boxes[:, np.newaxis] + boxes) / 2
+    farthest = np.hypot(*boxes.max(axis=0))  # beyond this no two boxes overlap
     while True:
-        offset = centers[:, np.newaxis] - centers
+        pairs = KDTree(centers).query_pairs(farthest, output_type="ndarray")
+        reach = boxes[pairs].mean(axis=1)
+        offset = centers[pairs[:, 1]] - centers[pairs[:, 0]]
         overlap = reach - np.abs(offset)
-        overlap[index, index] = 0
-        colliding = (overlap > 1e-9 * reach).all(axis=2)
+        colliding = (overlap > 1e-9 * reach).all(axis=1)
         if not colliding.any():
             return centers
+        (first, second), offset = pairs[colliding].T, offset[colliding]
+        overlap = overlap[colliding]
         # Each pair is separated along the axis where that is the shorter way.
-        sideways = overlap[..., 0] < overlap[..., 1]
-        along = np.stack([colliding & sideways, colliding & ~sideways], axis=2)
-        direction = np.where(offset == 0, before[..., np.newaxis], np.sign(offset))
-        push = (along * direction * overlap).sum(axis=1) / 4
-        centers = 1.005 * centers + push
+        sideways = overlap[:, 0] < overlap[:, 1]
+        along = np.stack([sideways, ~sideways], axis=1)
+        # with equal centers the second box goes up, or to the right
+        push = along * np.where(offset == 0, 1.0, np.sign(offset)) * overlap / 4
+        moved = np.zeros_like(centers)
+        np.add.at(moved, second, push)
+        np.add.at(moved, first, -push)
+        centers = 1.005 * centers + moved
 
 
 def pack(rectangles: np.ndarray, aspect: float) -> np.ndarray:

@@ -30,6 +30,8 @@ from okl.posterior.observed_targets import (
     whitened,
 )
 
+# Numbers of right sides that are solved for at once.
+_AT_ONCE = 4_000_000
 REMEDY = (
     "Use weights of shape (n_samples,) and complete targets (the closed form), a "
     "linear kernel, an output kernel of low rank or with many zeros, or fewer rows."
@@ -221,16 +223,23 @@ class InTargets(EntrySystem):
         if drift is not None:
             covariance = np.linalg.inv(drift.T @ drift)
         moments = np.empty((m, size, size))
-        for t, own in enumerate(self.factor):
-            shared = self.factor[self.outputs] @ own
-            told = whitened(self.observed.root, self.seen * shared[:, None])
-            inside = np.sum(own**2) * np.eye(r) - told.T @ told
+        n_at_once = max(_AT_ONCE // max(self.seen.size, 1), 1)
+        for first in range(0, m, n_at_once):
+            some = np.arange(first, min(first + n_at_once, m))
+            own = self.factor[some]
+            shared = (self.factor @ own.T)[self.outputs]
+            told = self.seen[:, None] * shared[:, :, None]
+            told = whitened(self.observed.root, told.reshape(len(told), -1))
+            inside = np.sum(own**2, axis=1)[:, None, None] * np.eye(r)
+            inside -= _grams(told, told, r)
             if drift is not None:
                 moved = drift.T @ told
-                inside += moved.T @ covariance @ moved
-                moments[t, :r, r] = moments[t, r, :r] = -moved.T @ covariance[:, t]
-                moments[t, r, r] = covariance[t, t]
-            moments[t, :r, :r] = inside
+                back = covariance @ moved
+                inside += _grams(moved, back, r)
+                drifts = back.reshape(m, -1, r)[some, range(len(some))]
+                moments[some, :r, r] = moments[some, r, :r] = -drifts
+                moments[some, r, r] = covariance[some, some]
+            moments[some, :r, :r] = inside
         return moments
 
     def covariance(self, phi: np.ndarray) -> np.ndarray:
@@ -248,6 +257,12 @@ class InTargets(EntrySystem):
         seen = self.seen * related[self.outputs][:, None]
         prior = float(direction @ related) * phi @ other.T
         return self.observed.along(prior, seen @ phi.T, seen @ other.T, direction)
+
+
+def _grams(left: np.ndarray, right: np.ndarray, r: int) -> np.ndarray:
+    """Return the products of blocks of r columns (n, k r) each, (k, r, r)."""
+    first, second = (a.reshape(len(a), -1, r).transpose(1, 0, 2) for a in (left, right))
+    return first.transpose(0, 2, 1) @ second
 
 
 def _inverse(root: np.ndarray) -> np.ndarray:
