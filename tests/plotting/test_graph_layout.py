@@ -31,8 +31,9 @@ def test_boxes_already_apart_stay():
     np.testing.assert_array_equal(push_apart(centers, np.full((3, 2), 2.0)), centers)
 
 
-def test_packed_rectangles_do_not_overlap_and_waste_little():
-    rectangles = np.random.RandomState(0).uniform(1, 5, size=(100, 2))
+@pytest.mark.parametrize("n_rectangles", [100, 1000])
+def test_packed_rectangles_do_not_overlap_and_waste_little(n_rectangles):
+    rectangles = np.random.RandomState(0).uniform(1, 5, size=(n_rectangles, 2))
     corners = pack(rectangles, aspect=4 / 3)
     assert not overlaps(corners, corners + rectangles).any()
     assert (corners >= 0).all()

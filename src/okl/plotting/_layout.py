@@ -22,6 +22,9 @@ from scipy.spatial import KDTree
 from okl.plotting._component_layout import component_layout
 from okl.plotting._drawing import require
 
+# With more components than this they are put in rows.
+_MANY = 200
+
 
 def layout_components(
     graph: Any, sizes: dict[int, np.ndarray], *, gap: float, aspect: float, seed: int
@@ -105,6 +108,8 @@ def push_apart(centers: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 def pack(rectangles: np.ndarray, aspect: float) -> np.ndarray:
     """Put rectangles side by side in little space, the tallest first.
 
+    To find a place for each takes the cube of their number: many are put in rows.
+
     Parameters
     ----------
     rectangles : ndarray of shape (n_rectangles, 2)
@@ -119,6 +124,8 @@ def pack(rectangles: np.ndarray, aspect: float) -> np.ndarray:
     """
     corners = np.zeros_like(rectangles)
     order = np.lexsort([-rectangles[:, 0], -rectangles[:, 1]])
+    if len(rectangles) > _MANY:
+        return _in_rows(rectangles, order, aspect)
     for count, current in enumerate(order[1:], start=1):
         low = corners[order[:count]]
         high = low + rectangles[order[:count]]
@@ -140,4 +147,19 @@ def pack(rectangles: np.ndarray, aspect: float) -> np.ndarray:
         size = np.maximum(width / aspect, height)
         nearness = np.maximum(ends[:, 0] / aspect, ends[:, 1])
         corners[current] = spots[np.lexsort([nearness, size])[0]]
+    return corners
+
+
+def _in_rows(rectangles: np.ndarray, order: np.ndarray, aspect: float) -> np.ndarray:
+    """Return the corners of rectangles in rows from the bottom, in this order."""
+    area = np.prod(rectangles, axis=1).sum()
+    width = max((area * aspect) ** 0.5, rectangles[:, 0].max())
+    corners = np.zeros_like(rectangles)
+    left = bottom = height = 0.0
+    for current in order:
+        own_width, own_height = rectangles[current]
+        if left + own_width > width * (1 + 1e-9):
+            left, bottom, height = 0.0, bottom + height, 0.0
+        corners[current] = left, bottom
+        left, height = left + own_width, max(height, own_height)
     return corners
