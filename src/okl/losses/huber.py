@@ -83,7 +83,7 @@ class Huber(Separable):
         return targets - namespace(slopes).clip(slopes, -self._width, self._width)
 
     def dual_entries(self, targets: Array, slopes: Array) -> Array:
-        """Return a y - a^2 / 2 where |a| is at most delta, -inf elsewhere."""
+        """Return a y - a^2 / 2 where a is between -delta and delta, -inf elsewhere."""
         xp = namespace(slopes)
         outside = xp.abs(slopes) > self._width * (1 + 8 * epsilon(slopes))
         value = slopes * (targets - slopes / 2)
