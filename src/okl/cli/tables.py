@@ -38,7 +38,12 @@ _SEPARATORS = {
     ".parquet": None,
 }
 # What a first line may have between names instead, and its name.
-_NAMED = {";": "semicolons", "\t": "tabs", ",": "commas", "|": "vertical bars"}
+_OTHER_SEPARATORS = {
+    ";": "semicolons",
+    "\t": "tabs",
+    ",": "commas",
+    "|": "vertical bars",
+}
 # Text that a spreadsheet runs; a sign alone, or a number, is not run. The wide signs
 # are those of East Asian keyboards.
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠].", re.DOTALL)
@@ -225,7 +230,7 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
 
 def _check_separator(path: Path, names: Sequence[str]) -> None:
     """Refuse a single name that consists of several, with another separator."""
-    for separator, other in _NAMED.items():
+    for separator, other in _OTHER_SEPARATORS.items():
         if len(names) == 1 and separator in names[0]:
             raise UserError(
                 f"{path} has {other} between the names of columns; files called .csv "

@@ -18,7 +18,7 @@ from okl.numerics.validation import (
 
 
 def averaged(
-    score: Callable[..., float],
+    score: Callable[..., Any],
     least: int,
     y_true: Any,
     y_pred: Any,
@@ -26,13 +26,13 @@ def averaged(
     multioutput: Any,
     task: Any = None,
     needs: str = "observed targets or more",
-    of_columns: Callable[..., np.ndarray] | None = None,
 ) -> Any:
     """Score each output on its observed rows, at least ``least``, and average.
 
     An output whose score is NaN is left out of the mean. If all scores are NaN, the
-    error says what outputs need. All columns are scored at once by ``of_columns``, if
-    it is given and targets are not those of tasks; missing ones have weight zero then.
+    error says what outputs need. ``score`` takes targets, predictions and
+    ``sample_weight`` of one task, or the columns of all outputs at once: targets that
+    are missing have weight zero there.
     """
     targets = score_numbers(y_true, "y_true", finite="allow-nan")
     predictions = score_numbers(y_pred, "y_pred", finite=True)
@@ -53,7 +53,7 @@ def averaged(
     if sample_weight is not None:
         weights = _checked_weights(sample_weight, targets.shape)
         observed &= weights > 0
-    if of_columns is not None and task is None:
+    if task is None:
         counted = np.sum(observed, axis=0) >= least
         scores = np.full(len(counted), np.nan)
         if weights is not None or not observed.all():
@@ -61,7 +61,7 @@ def averaged(
             targets = np.where(observed, targets, 0.0)
             weights = weights[:, counted]
         if np.any(counted):
-            scores[counted] = of_columns(
+            scores[counted] = score(
                 targets[:, counted], predictions[:, counted], sample_weight=weights
             )
     else:

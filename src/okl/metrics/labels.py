@@ -48,14 +48,7 @@ def roc_auc_score(
     if np.ndim(y_true) == 2:
         needs = "observed labels that differ"
         return averaged(
-            _areas,
-            2,
-            y_true,
-            y_score,
-            sample_weight,
-            multioutput,
-            needs=needs,
-            of_columns=_areas,
+            _areas, 2, y_true, y_score, sample_weight, multioutput, needs=needs
         )
     if np.ndim(y_score) == 2:
         raise ValueError(
@@ -118,15 +111,7 @@ def log_loss(
             "second column only: score with a function, scoring=lambda model, X, y: "
             "-log_loss(y, model.predict_proba(X))."
         )
-    return averaged(
-        _entropy,
-        1,
-        y_true,
-        y_proba,
-        sample_weight,
-        multioutput,
-        of_columns=_entropy,
-    )
+    return averaged(_entropy, 1, y_true, y_proba, sample_weight, multioutput)
 
 
 def _areas(

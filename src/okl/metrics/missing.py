@@ -54,9 +54,7 @@ def r2_score(
     ValueError
         If shapes differ, or no output can be scored.
     """
-    return averaged(
-        _r2, 2, y_true, y_pred, sample_weight, multioutput, task, of_columns=_r2
-    )
+    return averaged(_r2, 2, y_true, y_pred, sample_weight, multioutput, task)
 
 
 def mean_squared_error(
@@ -76,16 +74,7 @@ def mean_squared_error(
     -------
     float or array (n_outputs,)
     """
-    return averaged(
-        _squared,
-        1,
-        y_true,
-        y_pred,
-        sample_weight,
-        multioutput,
-        task,
-        of_columns=_squared,
-    )
+    return averaged(_squared, 1, y_true, y_pred, sample_weight, multioutput, task)
 
 
 def mean_absolute_error(
@@ -104,16 +93,7 @@ def mean_absolute_error(
     -------
     float or array (n_outputs,)
     """
-    return averaged(
-        _absolute,
-        1,
-        y_true,
-        y_pred,
-        sample_weight,
-        multioutput,
-        task,
-        of_columns=_absolute,
-    )
+    return averaged(_absolute, 1, y_true, y_pred, sample_weight, multioutput, task)
 
 
 def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:

@@ -14,7 +14,7 @@ from okl.plotting._similarity import similarity
 LEAST_RELATION = 0.1
 # Most outputs whose groups are turned for the best order, which takes the cube of their
 # number; beyond it cells are smaller than points.
-_ORDERED = 500
+_MOST_ORDERED = 500
 
 
 def shown_relations(stable: Any, n_outputs: int) -> np.ndarray | None:
@@ -79,5 +79,5 @@ def closeness_order(L: np.ndarray) -> np.ndarray:
     if len(L) == 1:  # linkage needs two
         return np.array([0])
     distances = squareform(1 - similarity(L, "correlation"), checks=False)
-    fine = len(L) <= _ORDERED
+    fine = len(L) <= _MOST_ORDERED
     return leaves_list(linkage(distances, method="average", optimal_ordering=fine))
