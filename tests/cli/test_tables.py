@@ -153,3 +153,22 @@ def test_dates_are_written_as_dates(tmp_path):
     write_table(when, tmp_path / "when.csv")
     lines = (tmp_path / "when.csv").read_text().split()
     assert lines == ["when", "2020-01-01", "2020-01-02"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz"])
+def test_lines_that_are_too_short_are_named(tmp_path, name):
+    text = 'text,a,b\n"two\nlines, quoted",1,2\n\nx,1\ny,2,3\nz\n'
+    content = text.replace(",", "\t" if "tsv" in name else ",").encode("utf-8-sig")
+    told = r"line 5 of .* fewer cells .* 2 of 3 \(2 such lines in all\); what"
+    with pytest.warns(UserWarning, match=told):
+        table = read_table(write(tmp_path / name, content))
+    assert np.isnan(table["b"]).tolist() == [False, True, False, True]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"a,b\n1,\n2,3\n", b"a\n1\n\n2\n", b"a,b\n%b,\n1,2\n" % (b"x" * 200_000)],
+)
+def test_empty_cells_and_empty_lines_are_not_short(tmp_path, content, recwarn):
+    assert len(read_table(write(tmp_path / "t.csv", content))) == 2
+    assert not recwarn.list

@@ -28,15 +28,11 @@ from pandas.api.types import infer_dtype
 from okl.cli.columns import kind_of
 from okl.cli.encoding import check_encoding
 from okl.cli.errors import UserError, listing, refusing
+from okl.cli.short_lines import warn_of_short_lines
 
-# The separator of each text format; Parquet has none.
-_SEPARATORS = {
-    ".csv": ",",
-    ".csv.gz": ",",
-    ".tsv": "\t",
-    ".tsv.gz": "\t",
-    ".parquet": None,
-}
+# The separator of each text format.
+_SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+_FORMATS = (*_SEPARATORS, ".parquet")
 # What a first line may have between names instead, and its name.
 _OTHER_SEPARATORS = {
     ";": "semicolons",
@@ -56,11 +52,11 @@ _UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
 
 def format_of(path: Path) -> str:
     """Return the suffix that tells the format of a table, ``".csv.gz"`` for example."""
-    for suffix in _SEPARATORS:
+    for suffix in _FORMATS:
         if path.name.lower().endswith(suffix):
             return suffix
     raise UserError(
-        f"{path} has none of the known endings ({listing(_SEPARATORS)}), so its format "
+        f"{path} has none of the known endings ({listing(_FORMATS)}), so its format "
         "is unknown; rename it, or convert it to one of these formats."
     )
 
@@ -92,9 +88,11 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
         if suffix == ".parquet":
             table = _with_named_index(pd.read_parquet(path, engine="pyarrow"))
         else:
-            table = _read_text(
-                path, suffix, {"dtype": dict.fromkeys(text_columns, str)}
-            )
+            types_of = {"dtype": dict.fromkeys(text_columns, str)}
+            table = _read_text(path, suffix, types_of)
+            if table.iloc[:, -1].isna().any():  # so it is where a line is too short
+                with _opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
+                    warn_of_short_lines(path, lines, _SEPARATORS[suffix])
     table.columns = table.columns.map(str)
     _check_names(path, list(table.columns))
     if table.empty:
@@ -177,12 +175,11 @@ def _inert(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFrame:
-    compressed = suffix.endswith(".gz")
-    with gzip.open(path) if compressed else path.open("rb") as lines:
+    with _opened(path, "rb") as lines:
         check_encoding(path, lines)
     how: dict[str, Any] = {
         "sep": _SEPARATORS[suffix],
-        "compression": "gzip" if compressed else None,
+        "compression": "gzip" if _is_compressed(path) else None,
         "index_col": False,
     }
     # pandas renames the second of two columns with the same name, so that names are
@@ -210,6 +207,16 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
     long = [name for name in table if infer_dtype(table[name]) == "integer"]
     long = [name for name in long if table[name].dtype == object]
     return table.astype(dict.fromkeys(long, np.float64))
+
+
+def _is_compressed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
+def _opened(path: Path, mode: str, **text: Any) -> Any:
+    """Return an open file, which is unpacked as it is read if its name says so."""
+    opener = gzip.open if _is_compressed(path) else open
+    return opener(path, mode, **text)
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
