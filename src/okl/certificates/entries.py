@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.losses import Loss
 from okl.numerics.arrays import Array, column_inner, column_sums, inner, namespace
+from okl.numerics.few_entries import crossed
 from okl.output_kernels import OutputKernel
 
 
@@ -128,7 +129,7 @@ class EntryMatrix(Entries):
 
     def gram(self, left: Array, right: Array) -> Array:
         """Return C'KD (n_outputs, n_outputs)."""
-        return left.T @ (self.operator @ right)
+        return crossed(left, self.operator @ right)
 
     def dual_norm(self, dual: Array, kernel: OutputKernel) -> float:
         """Return tr(C'KC L) by products, without C'KC."""

@@ -15,6 +15,7 @@ from okl.numerics.arrays import (
     solve_definite,
     symmetric_product,
 )
+from okl.numerics.few_entries import crossed, has_few_entries
 from okl.numerics.validation import positive_part
 from okl.operators.base import CENTERING_ROUNDING, KernelOperator, Spectrum
 from okl.operators.by_task import ByTask, DenseByTask
@@ -216,14 +217,19 @@ def _product(matrix: Array, right: Array) -> Array:
     A product with few columns takes as long as reading the matrix. To read the entries
     on and above the diagonal is enough: a block of them is used as it is and, while it
     is in the cache, transposed for its mirror image. Up to twice as many columns are
-    multiplied in two groups, as BLAS copies the block where a product is larger.
+    multiplied in two groups, as BLAS copies the block where a product is larger. Many
+    columns that are mostly zeros, as those of tasks in long form, are multiplied entry
+    by entry.
     """
     n = matrix.shape[0]
     if right.shape[1] == 1 and is_numpy(matrix):
         return symmetric_product(matrix, right)
     width = right.shape[1]
-    if n < 2 * _BLOCK or width > 2 * _FEW:
+    if n < 2 * _BLOCK:
         return matrix @ right
+    if width > 2 * _FEW:
+        by_entries = has_few_entries(right)
+        return crossed(matrix, right) if by_entries else matrix @ right
     xp = namespace(matrix)
     half = (width + 1) // 2
     halves = [slice(0, half), slice(half, width)]

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from okl.numerics.arrays import Array, inner, namespace, symmetric
+from okl.numerics.few_entries import crossed
 from okl.operators import JointSum
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
 from okl.problems import Problem
@@ -35,7 +36,9 @@ class TermPoint:
         xp = namespace(dual)
         if products is None:
             products = tuple(K @ dual for K in _matrices(problem))
-        grams = xp.stack([symmetric(dual.T @ product) / 2 for product in products])
+        grams = xp.stack(
+            [symmetric(crossed(dual, product)) / 2 for product in products]
+        )
         return cls(dual, products, grams, problem.structure.response(grams))
 
     @cached_property
@@ -75,8 +78,8 @@ class Line(NamedTuple):
         """Multiply by each K_q."""
         xp = namespace(change)
         products = tuple(K @ change for K in _matrices(problem))
-        mixed = xp.stack([symmetric(p.T @ change) for p in point.products])
-        squares = xp.stack([symmetric(change.T @ p) / 2 for p in products])
+        mixed = xp.stack([symmetric(crossed(p, change)) for p in point.products])
+        squares = xp.stack([symmetric(crossed(change, p)) / 2 for p in products])
         return cls(point, change, products, mixed, squares)
 
     def grams(self, step: float) -> Array:
@@ -103,7 +106,9 @@ class Answering(JointSum):
         point, xp = self._point, namespace(change)
         kernels = point.response.output_kernel
         moved = point.response.derivative(
-            xp.stack([symmetric(product.T @ change) for product in point.products])
+            xp.stack(
+                [symmetric(crossed(product, change)) for product in point.products]
+            )
         )
         return sum(
             (K @ change) @ kernels[q, ...] + point.products[q] @ moved[q, ...]
