@@ -294,6 +294,15 @@ class TestChoice:
         learned = self.problem(weights, LowRank(2))
         assert choose_solver("auto", learned).name == "observed_newton"
 
+    def test_few_observed_targets_are_the_unknowns(self):
+        weights = np.zeros((N, M))
+        weights.ravel()[: N * M // 4] = 1.0
+        assert choose_solver("auto", self.problem(weights)).name == "imputation"
+        weights.ravel()[0] = 0.0
+        assert choose_solver("auto", self.problem(weights)).name == "newton_cg"
+        with pytest.raises(ValueError, match="one of 4 targets to be observed"):
+            choose_solver("imputation", self.problem(weights))
+
     def test_refused(self):
         with pytest.raises(ValueError, match="weights of zero and one only"):
             choose_solver("imputation", self.problem(holes((N, M)) + 1))

@@ -202,3 +202,13 @@ class Problem(TargetsLoss):
         return Certificate.of(
             primal, dual, self.reference, tol=tol, rank_limited=rank_limited
         )
+
+
+def n_observed(problem: Problem) -> int:
+    """Return the number of targets with a weight."""
+    targets, weights = problem.targets, problem.weights
+    if weights is None:
+        return int(targets.shape[0] * targets.shape[1])
+    xp = namespace(weights)
+    counted = xp.broadcast_to(weights > 0, targets.shape)
+    return int(xp.sum(xp.astype(counted, xp.int64)))

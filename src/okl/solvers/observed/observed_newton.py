@@ -25,12 +25,11 @@ from __future__ import annotations
 from math import ceil, sqrt
 from typing import ClassVar
 
-from okl.numerics.arrays import namespace
 from okl.numerics.memory import require_memory
 from okl.optimization.interior import Interior
 from okl.optimization.orthant import Orthant
 from okl.optimization.regions import Free, HalfTrace
-from okl.problems import Problem, TargetColumn
+from okl.problems import Problem, TargetColumn, n_observed
 from okl.solvers.base import Solver
 from okl.solvers.observed.bounded_newton import bounded_newton
 from okl.solvers.observed.primal_newton import PreparedObserved, primal_newton
@@ -83,7 +82,7 @@ class ObservedNewton(Solver):
         """Return what a problem lacks, few observed targets included."""
         words = super().missing(problem)
         most = _most_observed(problem)
-        if _n_observed(problem) > most:
+        if n_observed(problem) > most:
             words.append(f"at most {most} observed targets")
         n, m = problem.operator.n_samples, problem.n_outputs
         most = min(int(_RIGHT_SIDES / max(n * m, 1)), _MOST_IN_FACTOR)
@@ -93,12 +92,12 @@ class ObservedNewton(Solver):
 
     def matrices(self, problem: Problem) -> int:
         """Return how many arrays of the size of K the systems take."""
-        share = _n_observed(problem) / problem.operator.n_samples
+        share = n_observed(problem) / problem.operator.n_samples
         return ceil(MATRICES * share**2)
 
     def fits_in_memory(self, problem: Problem) -> bool:
         """Tell whether there is memory for these, or they are small."""
-        return factorises(problem, _n_observed(problem))
+        return factorises(problem, n_observed(problem))
 
     def prepare(self, problem: Problem) -> PreparedTerms | PreparedObserved:
         """Write the target matrix out, if the problem is in long form.
@@ -145,13 +144,3 @@ def _most_observed(problem: Problem) -> int:
     penalised = isinstance(problem.structure.region(m), Orthant)
     square = _SQUARE_OF_PENALISED * max(n, m) * m if penalised else _SQUARE * n * m
     return min(int(sqrt(square)), FEW_ENTRIES)
-
-
-def _n_observed(problem: Problem) -> int:
-    """Return the number of targets with a weight."""
-    targets, weights = problem.targets, problem.weights
-    xp = namespace(targets)
-    if weights is None:
-        weights = xp.ones_like(targets)
-    counted = xp.astype(weights > 0, xp.int64) + xp.zeros_like(targets, dtype=xp.int64)
-    return int(xp.sum(counted))

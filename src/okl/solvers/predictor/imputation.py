@@ -31,20 +31,35 @@ import numpy as np
 from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import JointSpectrum
 from okl.output_kernels import SpectralKernel
-from okl.problems import Problem, Rotated, Weighting
+from okl.problems import Problem, Rotated, Weighting, n_observed
 from okl.solvers.base import Solver
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
+# One target in so many is observed. With fewer of them Newton's method, whose unknowns
+# are the observed targets, takes less time.
+_FEWEST = 4
+
 
 class Imputation(Solver):
-    """Conjugate gradients on the missing entries, each product a spectral solve."""
+    """Conjugate gradients on the missing entries, each product a spectral solve.
+
+    For target matrices of which at least a quarter is observed.
+    """
 
     name: ClassVar[str | None] = "imputation"
     structure_requires: ClassVar[frozenset[str]] = frozenset({"known"})
     weightings: ClassVar[frozenset[Weighting]] = frozenset({"none", "missing"})
+
+    def missing(self, problem: Problem) -> list[str]:
+        """Return what a problem lacks, enough observed targets included."""
+        words = super().missing(problem)
+        n, m = problem.targets.shape
+        if n_observed(problem) * _FEWEST < n * m:
+            words.append(f"one of {_FEWEST} targets to be observed")
+        return words
 
     def prepare(self, problem: Problem) -> PreparedImputation:
         """Decompose K and L."""
