@@ -6,11 +6,15 @@ the kernel keeps what it computed for K. A kernel for each output (`PerOutput`) 
 many matrices: to keep as much for each would fill the memory. Kernels are evaluated
 again instead, block by block, which takes little time compared with the fits. Several
 kernels, each with an output kernel of its own, have such weights each.
+
+Where a criterion needs no entries between groups of rows, as those of tasks that it
+takes for unrelated, a kernel is evaluated group by group, and the other entries are
+zeros: for ten groups in a tenth of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,12 +37,17 @@ def matrix_of(kernel: Kernel | PerOutput | KernelTerms, X: Any) -> Operator:
 
 
 def matrix_and_pullback(
-    kernel: Kernel | PerOutput | KernelTerms, X: Any
+    kernel: Kernel | PerOutput | KernelTerms,
+    X: Any,
+    groups: Sequence[np.ndarray] | None = None,
 ) -> tuple[Operator, Pullback]:
-    """Return the matrix, and what takes derivatives there to those by parameters."""
+    """Return the matrix, and what takes derivatives there to those by parameters.
+
+    With groups of rows, only the entries of one kernel inside of these.
+    """
     several = isinstance(kernel, KernelTerms)
     kernels = kernel.kernels if isinstance(kernel, KernelTerms) else [kernel]
-    found = [_matrix_and_pullback(one, X) for one in kernels]
+    found = [_matrix_and_pullback(one, X, groups) for one in kernels]
     operators = [operator for operator, _ in found]
 
     def pullback(terms: tuple[TermDerivative, ...]) -> list[dict[str, Any]]:
@@ -49,7 +58,7 @@ def matrix_and_pullback(
 
 
 def _matrix_and_pullback(
-    kernel: Kernel | PerOutput | Row, X: Any
+    kernel: Kernel | PerOutput | Row, X: Any, groups: Sequence[np.ndarray] | None
 ) -> tuple[Operator, _OfOne]:
     if isinstance(kernel, Row):
         return _of_term(kernel, X), lambda found: {}
@@ -60,9 +69,28 @@ def _matrix_and_pullback(
             return kernel.gradient(X, found.left, found.right)
 
         return _of_term(kernel, X), of_each
-    K, pullback = kernel.value_and_pullback(X)
+    K, pullback = _in_groups(kernel, X, groups or [np.arange(X.shape[0])])
     operator = Dense(K, owned=False, trusted=kernel.is_psd)
     return operator, lambda found: pullback(found.weights())
+
+
+def _in_groups(
+    kernel: Kernel, X: Any, groups: Sequence[np.ndarray]
+) -> tuple[np.ndarray, Callable[[np.ndarray], dict[str, Any]]]:
+    """Return K inside of groups of rows, zeros elsewhere, and the way back."""
+    if len(groups) == 1:
+        return kernel.value_and_pullback(X)
+    K, found = np.zeros((X.shape[0],) * 2), []
+    for rows in groups:
+        inside, pullback = kernel.value_and_pullback(X[rows])
+        K[np.ix_(rows, rows)] = inside
+        found.append((np.ix_(rows, rows), pullback))
+
+    def summed(weights: np.ndarray) -> dict[str, Any]:
+        parts = [pullback(weights[at]) for at, pullback in found]
+        return {name: sum(part[name] for part in parts) for name in parts[0]}
+
+    return K, summed
 
 
 def _of_term(kernel: Kernel | PerOutput | Row, X: Any) -> Operator:

@@ -112,7 +112,9 @@ class Objective:
         others = model.alpha, model.judged_structure
         derivatives: dict[str, Any] = {}
         if self.moves_kernel:
-            operator, pullback = matrix_and_pullback(model.judged_kernel, self.X)
+            operator, pullback = matrix_and_pullback(
+                model.judged_kernel, self.X, self.criterion.groups_of_rows()
+            )
             found = self.criterion.evaluate(operator, *others)
             derivatives = model.of_kernels(pullback(found.terms))
         else:

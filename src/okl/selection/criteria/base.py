@@ -126,6 +126,13 @@ class Criterion(ABC):
             Whether the derivative in K is asked for. Without it there may be zeros.
         """
 
+    def groups_of_rows(self) -> list[np.ndarray] | None:
+        """Return groups of rows, if entries of K between two groups do not matter.
+
+        None if all entries may matter. The numbers of each group are sorted.
+        """
+        return None
+
     def differentiates(self, structure: Structure) -> bool:
         """Tell whether there are derivatives with a structure, not just `value`."""
         return True

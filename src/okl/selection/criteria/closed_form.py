@@ -22,6 +22,7 @@ deviation of an output: less noise counts as no better.
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ from okl.selection.criteria.decoupled import (
     Decoupled,
     Derivative,
     alike_columns,
+    patterns,
     summed,
+    unjoined,
 )
 from okl.selection.criteria.projected_inverse import ProjectedInverse
 from okl.selection.criteria.shared_basis import SharedBasis
@@ -98,6 +101,19 @@ class ClosedFormCriterion(Criterion):
             )
         self.targets[:, self.constant] = 0.0
         self.floors = np.where(self.constant, 0.0, FLOOR * variances)
+
+    def groups_of_rows(self) -> list[np.ndarray] | None:
+        """Return groups of rows that no output joins; each has some tasks, say."""
+        return self._groups
+
+    @cached_property
+    def _groups(self) -> list[np.ndarray] | None:
+        return None if self._weights.shape[1] == 1 else unjoined(self._weights > 0)
+
+    @cached_property
+    def _patterns(self) -> np.ndarray:
+        """A number for each output, the same for outputs of the same weights."""
+        return patterns(self._weights, self.targets.shape[1])
 
     @property
     def weights(self) -> np.ndarray:
@@ -180,15 +196,17 @@ class ClosedFormCriterion(Criterion):
     def _differentiate(self, model: Decoupled) -> Derivative:
         """Return the value and its derivative."""
 
-    def _kernel(self, operator: Operator) -> np.ndarray:
-        """Return K as an array of its own, centred if the intercept is free."""
+    def _require_memory(self, operator: Operator) -> None:
         n = operator.n_samples
         require_memory(
             (_ARRAYS + 1) * 8 * n**2,
             f"{type(self).__name__} of {n} rows",
             "Choose the kernel on fewer rows.",
         )
-        kernel = np.asarray(operator.block(np.arange(n)))
+
+    def _kernel(self, operator: Operator, rows: np.ndarray) -> np.ndarray:
+        """Return K of some rows, as an array, centred if the intercept is free."""
+        kernel = np.asarray(operator.block(rows))
         if self.fit_intercept:
             means = kernel.mean(axis=0)
             kernel -= means
@@ -212,7 +230,7 @@ class ClosedFormCriterion(Criterion):
         if basis is None:
             columns = columns[~self.constant]
         weights = np.broadcast_to(self._weights, targets.shape)
-        groups = alike_columns(ratios, self._weights, columns)
+        groups = alike_columns(ratios, self._patterns, columns)
         same_rows = self._weights.shape[1] == 1
         if same_rows and (len(groups) > _FEW or not of_kernel):
             shared = self._shared_basis(operator)
@@ -225,17 +243,17 @@ class ClosedFormCriterion(Criterion):
                 for outputs in groups
             ]
             return Decoupled(inverses, basis, targets, scales)
-        kernel, blocks = self._kernel(operator), []
+        self._require_memory(operator)
+        blocks = []
         for outputs in groups:
             own = weights[:, outputs[0]]
             rows = np.flatnonzero(own > 0)
-            some = kernel if len(rows) == len(kernel) else kernel[np.ix_(rows, rows)]
             blocks.append(
                 ProjectedInverse.of(
                     outputs,
                     rows,
                     own[rows],
-                    some,
+                    self._kernel(operator, rows),
                     float(ratios[outputs].mean()),
                     targets[np.ix_(rows, outputs)],
                     free_intercept=self.fit_intercept,
@@ -247,10 +265,10 @@ class ClosedFormCriterion(Criterion):
         """Decompose a kernel, unless the last evaluation was of the same operator."""
         last = self._last
         if last is None or last[0] is not operator:
+            self._require_memory(operator)
             own = self._weights[:, 0]
-            rows, kernel = np.flatnonzero(own > 0), self._kernel(operator)
-            if len(rows) < len(kernel):
-                kernel = kernel[np.ix_(rows, rows)]
+            rows = np.flatnonzero(own > 0)
+            kernel = self._kernel(operator, rows)
             free = self.fit_intercept
             shared = SharedBasis.of(rows, own[rows], kernel, free_intercept=free)
             self._last = last = operator, shared

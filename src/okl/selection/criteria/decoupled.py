@@ -6,10 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
 
 from okl.selection.criteria.projected_inverse import Part, ProjectedInverse
 from okl.selection.criteria.shared_basis import RotatedInverse
 
+# Rows of a group that takes not much longer than the smallest.
+_TOGETHER = 200
 # Eigenvalues of L that differ by less than this part of the largest are one.
 _SAME = 1e-12
 
@@ -103,16 +107,44 @@ def _placed(matrices: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> np.nda
     return total
 
 
+def patterns(weights: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Return a number for each output, the same for those with the same weights."""
+    if weights.shape[1] == 1:
+        return np.zeros(n_outputs, dtype=int)
+    return np.unique(weights, axis=1, return_inverse=True)[1].ravel()
+
+
 def alike_columns(
-    ratios: np.ndarray, weights: np.ndarray, columns: np.ndarray
+    ratios: np.ndarray, pattern: np.ndarray, columns: np.ndarray
 ) -> list[np.ndarray]:
     """Return the columns with the same ratio, up to rounding, and the same weights."""
     order = np.argsort(ratios)
     steps = np.diff(ratios[order]) > _SAME * ratios.max()
     level = np.empty(len(ratios), dtype=int)
     level[order] = np.concatenate([[0], np.cumsum(steps)])
-    pattern = np.zeros(len(ratios), dtype=int)
-    if weights.shape[1] > 1:
-        _, pattern = np.unique(weights, axis=1, return_inverse=True)
-    keys = level * (pattern.max() + 1) + pattern.ravel()
+    keys = level * (pattern.max() + 1) + pattern
     return [columns[keys[columns] == key] for key in np.unique(keys[columns])]
+
+
+def unjoined(observed: np.ndarray) -> list[np.ndarray] | None:
+    """Return groups of rows (n_samples,), no output being observed in two groups.
+
+    Small ones are put together. None if there is only one.
+
+    Parameters
+    ----------
+    observed : array of bool (n_samples, n_outputs)
+    """
+    n = len(observed)
+    corner = scipy.sparse.csr_array(observed)
+    joined = scipy.sparse.block_array([[None, corner], [corner.T, None]])
+    labels = connected_components(joined, directed=False)[1][:n]
+    order = np.argsort(labels, kind="stable")
+    ends = np.flatnonzero(np.diff(labels[order])) + 1
+    groups: list[np.ndarray] = [order[:0]]
+    for rows in np.split(order, ends):
+        if len(groups[-1]) < _TOGETHER:
+            groups[-1] = np.concatenate([groups[-1], rows])
+        else:
+            groups.append(rows)
+    return [np.sort(rows) for rows in groups] if len(groups) > 1 else None
