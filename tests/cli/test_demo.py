@@ -1,6 +1,7 @@
 """okl demo: the mosaic, where relations pay, and the digits, where they do not."""
 
 import shlex
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -95,6 +96,15 @@ def test_the_kernel_is_that_of_the_best_held_out_score(mosaic):
     best = best_model(mosaic, FAMILIES["identity"])
     assert best.best_score_ == max(scores) > min(scores)
     assert repr(best.kernel_) == repr(KERNELS[int(np.argmax(scores))])
+
+
+def test_alphas_reach_beyond_those_of_independent_channels():
+    # the fourth square of the demo has the largest; at the end of the grid a fit warns
+    square = load_mosaic(mosaic_demo.CORNERS[3], mosaic_demo.SIZE, random_state=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = best_model(square, FAMILIES["identity"], [Matern(4.0)])
+    assert model.alpha_ == 1.0
 
 
 def test_hidden_values_take_no_part_in_the_choice(mosaic):

@@ -51,7 +51,7 @@ class Family:
 # clusters around it 10 or 30, and that of channels within a cluster ten times that.
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
-        "identity": Family([Identity()], [1.0, 0.3, 0.1, 0.03, 0.01, 0.003]),
+        "identity": Family([Identity()], [3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003]),
         "mean": Family([Mean(10.0), Mean(50.0)], [0.1, 0.01, 0.001, 0.0001]),
         "frobenius": Family([Frobenius()], [1.0, 0.3, 0.1]),
         "low_rank": Family([LowRank()], [3.0, 1.0, 0.3]),
