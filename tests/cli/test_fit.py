@@ -323,6 +323,25 @@ def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
     assert "held-out neg_mean_squared_error" in result.stdout
 
 
+def test_the_report_names_the_kernel_that_all_structures_have(
+    okl, related_csv, tmp_path
+):
+    arguments = ("fit", related_csv, "--target", "y_*", "--cv", "2")
+    arguments += ("--structure", "frobenius", "--set", "alphas=3", "--kernel", "linear")
+    result = okl(*arguments, "--kernel", "rbf", "--out", tmp_path / "two")
+    lines = [line.split(maxsplit=1) for line in result.stdout.splitlines()]
+    (tried,) = (line[1] for line in lines if line[:1] == ["kernels"])
+    (chosen,) = (line[1] for line in lines if line[:1] == ["chosen"])
+    kernel, _, rest = chosen.partition(", ")
+    assert rest == "with every structure"
+    assert kernel in tried.removeprefix("2: ").split(", ")
+    saved = load_model(tmp_path / "two" / "model.skops").pipeline[-1].kernel_
+    assert kernel.startswith(type(saved).__name__)
+    alone = okl(*arguments, "--out", tmp_path / "one")
+    assert "  kernels  Linear()\n" in alone.stdout
+    assert "chosen" not in alone.stdout
+
+
 @pytest.mark.parametrize("target", ["y_*", *later("town")])
 def test_a_kernel_that_is_learned(okl, related_csv, related, tmp_path, target):
     result = okl(

@@ -87,15 +87,16 @@ def write_report(
     together = ""
     if data.groups is not None:
         together = f", the rows of a {data.groups.name} in the same one"
-    kernels = {id(kernel): kernel for kernel in search.cv_results_["param_kernel"]}
-    tried = dict.fromkeys(map(kernel_label, kernels.values()))
-    settings = {
-        "kernels": f"{len(tried)}: " * (len(tried) > 1) + ", ".join(tried),
-        "alphas": f"{search.alphas_.shape[1]} for each structure"
-        + _PER_OUTPUT * (np.ndim(search.alpha_) > 0),
-        "folds": f"{n_folds}, shuffled, the same for all structures{together}",
-        "score": f"held-out {score_name}",
-    } | _relevances(search, encoded)
+    settings = (
+        _kernels(outcome)
+        | {
+            "alphas": f"{search.alphas_.shape[1]} for each structure"
+            + _PER_OUTPUT * (np.ndim(search.alpha_) > 0),
+            "folds": f"{n_folds}, shuffled, the same for all structures{together}",
+            "score": f"held-out {score_name}",
+        }
+        | _relevances(search, encoded)
+    )
     files = FILES | ({} if sureness is None else sureness.files)
     files |= {} if classes is None else TREE_FILES
     sections = [
@@ -140,6 +141,20 @@ def _describe(
         "encoded": f"{n_encoded} columns: numbers standardised, others one-hot",
     }
     return {name: text for name, text in described.items() if text}
+
+
+def _kernels(outcome: Outcome) -> dict[str, str]:
+    """Say which kernels were tried, and which of several all structures have."""
+    results = outcome.search.cv_results_["param_kernel"]
+    kernels = {id(kernel): kernel for kernel in results}
+    tried = list(dict.fromkeys(map(kernel_label, kernels.values())))
+    if len(tried) == 1:
+        return {"kernels": tried[0]}
+    described = {"kernels": f"{len(tried)}: {', '.join(tried)}"}
+    kernel, *others = {kernel_label(each.model.kernel) for each in outcome.candidates}
+    if not others:
+        described["chosen"] = f"{kernel}, with every structure"
+    return described
 
 
 def _relevances(search: Any, encoded: Sequence[str]) -> dict[str, str]:
