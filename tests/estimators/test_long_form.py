@@ -31,6 +31,7 @@ from okl.structures import (
     Diagonal,
     Fixed,
     LowRank,
+    Mean,
     Sparse,
     TraceBall,
     as_structure,
@@ -614,3 +615,31 @@ def test_a_task_without_targets_is_named():
     weights = np.where(ids == "right", 0.0, 1.0)
     with pytest.raises(ValueError, match="task 'right' has no observed target"):
         OutputKernelRegressor().fit(y[:, None], y, sample_weight=weights, task=ids)
+
+
+def test_a_held_out_row_of_a_task_without_others_is_not_predicted_by_itself():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), rng.normal(size=80)
+    task = np.r_[np.arange(4).repeat(10), 10 + np.arange(40)]
+    search = OutputKernelRegressorCV("rbf", structures=["identity", Mean(10.0)])
+    with pytest.warns(UserWarning, match="their rows are left out of the scores there"):
+        search.fit(X, y, task=task)
+    # half of all targets, which are noise, would be predicted as they are
+    assert search.best_score_ < 0.1
+
+
+@pytest.mark.filterwarnings("ignore:The (alpha chosen|training part)")
+def test_rows_of_tasks_without_training_rows_are_not_judged():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    task = np.r_[np.zeros(20), np.ones(20), 2 + np.arange(20)]
+    train, test = np.arange(0, 60, 2), np.arange(1, 60, 2)
+    searches = [
+        OutputKernelRegressorCV("rbf", structures=["identity", Mean(10.0)], cv=[fold])
+        for fold in [(train, test), (train, test[test < 40])]
+    ]
+    one, other = (search.fit(X, y, task=task).scores_ for search in searches)
+    assert_array_equal(one, other)
+    # where nothing else is held out there is nothing else to judge
+    searches[0].set_params(cv=[(train, test[test >= 40])]).fit(X, y, task=task)
+    assert np.isfinite(searches[0].best_score_)

@@ -19,6 +19,16 @@ from okl.trees.names import listed, plain
 _MOST = 5
 # One of them, and several.
 _CLASSES = ("class", "classes")
+# What that means for the scores.
+_LEARNED = (
+    "They cannot be learned in these folds, so the scores are lower than those of a "
+    "fit to all rows. Use fewer folds, or folds that hold some of each."
+)
+_LEFT_OUT = (
+    "They cannot be learned in these folds, and their rows are left out of the scores "
+    "there, if there are others. To judge these tasks as well use fewer folds, or "
+    "folds that hold some of each."
+)
 
 
 def notes_of_classes(
@@ -49,14 +59,14 @@ def notes_of_classes(
 
 
 def notes_of_outputs(
-    observed: Observed, folds: Folds, names: np.ndarray | None
+    observed: Observed, folds: Folds, names: np.ndarray | None, *, judged: bool = True
 ) -> Iterator[str]:
-    """Yield notes on the outputs."""
+    """Yield notes on the outputs, whose rows may be ``judged`` in such folds or not."""
     lacking = [observed.restrict(train).unobserved() for train, _ in folds]
     if names is not None:
         lacking = [np.asarray(names)[few] for few in lacking]
     kind = ("output", "outputs") if observed.tasks is None else ("task", "tasks")
-    yield from _untrained(kind, "targets", lacking)
+    yield from _untrained(kind, "targets", lacking, _LEARNED if judged else _LEFT_OUT)
 
 
 def _untested(
@@ -86,8 +96,7 @@ def _untrained(
     kind: tuple[str, str],
     what: str,
     lacking: list[np.ndarray],
-    end: str = "They cannot be learned in these folds, so the scores are lower than "
-    "those of a fit to all rows. Use fewer folds, or folds that hold some of each.",
+    end: str = _LEARNED,
 ) -> Iterator[str]:
     """Yield a note on what has no row in the training part of some folds."""
     where: dict[Any, list[int]] = {}

@@ -114,6 +114,23 @@ def refuse_empty(folds: Folds, observed: Observed) -> None:
                 )
 
 
+def of_known_tasks(folds: Folds, observed: Observed) -> Folds:
+    """Return folds that test no row of a task without training rows.
+
+    What targets are normalised by is from all rows: a single row of a task would be
+    predicted by itself, and the better the less the inputs count. A fold that has no
+    other rows keeps these.
+    """
+    assert observed.tasks is not None
+    known = []
+    for train, test in folds:
+        new = observed.restrict(train).unobserved()
+        kept = test[~np.isin(observed.tasks.codes[test], new)]
+        counts = len(observed.restrict(kept).counted()) > 0
+        known.append((train, kept if counts else test))
+    return known
+
+
 def _pairs(folds: Iterable[Any]) -> list[Any]:
     """Return folds as a list, if they are pairs of row numbers, or of masks.
 

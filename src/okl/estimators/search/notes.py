@@ -2,8 +2,8 @@
 
 A choice at the edge of its grid may be better beyond it; an output kernel of zero
 predicts means; an output that the training part of a fold does not have cannot be
-learned there, and lowers the score of every candidate; and where no kernel can be
-learned, the short list is tried in its place.
+learned there, and lowers the score of every candidate, or is left out of it; and where
+no kernel can be learned, the short list is tried in its place.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ def _unseen(
         texts = notes_of_classes(observed, folds, y, fit_intercept=free)
     else:
         names = getattr(model, "output_names_", None)
-        texts = notes_of_outputs(observed, folds, names)
+        judged = is_classifier(model) or observed.tasks is None
+        texts = notes_of_outputs(observed, folds, names, judged=judged)
     for text in texts:
         yield UserWarning, text

@@ -25,7 +25,7 @@ from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import check_terms
 from okl.estimators.training import check_kernel_per_output
 from okl.numerics.memory import memory_budget
-from okl.selection.folds import refuse_empty, split
+from okl.selection.folds import of_known_tasks, refuse_empty, split
 
 
 def planned(
@@ -119,4 +119,6 @@ def _with_folds(
         metadata=of_splitter,
     )
     refuse_empty(folds, observed)
+    if observed.tasks is not None and not is_classifier(model):
+        folds = of_known_tasks(folds, observed)
     return replace(experiment, folds=folds, judge=experiment.judge.of_folds(folds))
