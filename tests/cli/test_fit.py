@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from okl import OutputKernelRegressor
 from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
-from okl.cli.outputs import held_out_predictions
+from okl.cli.outputs import ComparedOutputs, held_out_predictions
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
 from okl.cli.search import prepare, search_structures
@@ -321,6 +321,24 @@ def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
     assert "2 for each structure" in result.stdout
     assert "folds    3" in result.stdout
     assert "held-out neg_mean_squared_error" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("scores", "listed", "rest"),
+    [
+        ({"frobenius": 0.5 + np.arange(25) / 100}, "y24", "which differ less"),
+        ({"frobenius": np.full(25, 0.5)}, "y0", "whose scores are nearer to zero"),
+        ({}, "y0", "whose scores are nearer to zero"),
+    ],
+)
+def test_of_many_outputs_those_that_tell_most_are_listed(scores, listed, rest):
+    alone = {"identity": np.full(25, 0.5)}
+    alone["identity"][-1] = np.nan if not scores else 0.5
+    names = [f"y{j}" for j in range(25)]
+    compared = ComparedOutputs(names, alone | scores, None, "R^2", "the squared error")
+    lines = compared.lines(np.asarray(1.0))
+    assert listed in [line.split()[0] for line in lines]
+    assert lines[-1] == f"and 5 more, {rest}"
 
 
 def test_the_report_names_the_kernel_that_all_structures_have(

@@ -132,7 +132,7 @@ class ComparedOutputs:
         return cls(outputs, scores, change, name_of_scores(data), error_name)
 
     def lines(self, alphas: np.ndarray) -> list[str]:
-        """List the outputs, or those whose scores differ most from identity.
+        """List the outputs, or those whose scores differ most from identity or zero.
 
         Parameters
         ----------
@@ -142,9 +142,13 @@ class ComparedOutputs:
         columns = list(self.scores.values())
         own = columns[-1]
         order = np.arange(len(own))
+        difference = np.nan_to_num(own - columns[0])
+        others = "which differ less"
+        if not difference.any():
+            others = "whose scores are nearer to zero"
+            difference = np.nan_to_num(own)
         if len(own) > _MOST_OUTPUTS:
-            difference = own - columns[0]
-            size = np.abs(np.nan_to_num(difference if difference.any() else own))
+            size = np.abs(difference)
             order = np.sort(np.argsort(-size, kind="stable")[:_MOST_OUTPUTS])
         rows = [
             [
@@ -166,7 +170,7 @@ class ComparedOutputs:
             )
         lines = aligned(rows)
         if len(own) > len(order):
-            lines.append(f"and {len(own) - len(order)} more, which differ less")
+            lines.append(f"and {len(own) - len(order)} more, {others}")
         if self.change:
             said = (
                 f"The change is that of {self.error_name} against independent outputs "
