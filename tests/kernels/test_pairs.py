@@ -9,6 +9,7 @@ from sklearn.metrics.pairwise import (
     linear_kernel,
 )
 
+from okl.kernels import _pairs
 from okl.kernels._pairs import (
     city_block_distances,
     distances,
@@ -86,3 +87,19 @@ def test_rows_that_are_one_set_stay_one():
         for Z in (None, given):
             first, second = pairs(given, Z)
             assert first is second
+
+
+@pytest.mark.parametrize("function", [distances, city_block_distances])
+def test_distances_are_taken_of_rows_that_lie_side_by_side(function, monkeypatch):
+    given, real = [], _pairs.cdist
+
+    def cdist(first, second, *metric):
+        given.extend([first, second])
+        return real(first, second, *metric)
+
+    monkeypatch.setattr(_pairs, "cdist", cdist)
+    by_columns = np.asfortranarray(X), np.asfortranarray(Z)
+    found = function(*by_columns)
+    np.testing.assert_array_equal(found, function(X, Z))
+    np.testing.assert_array_equal(function(by_columns[0], by_columns[0])[0, 0], 0)
+    assert all(rows.flags.c_contiguous for rows in given)

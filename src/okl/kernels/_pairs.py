@@ -87,7 +87,7 @@ def distances(X: Any, Z: Any) -> np.ndarray:
     X, Z = pairs(X, Z)
     if issparse(X) or issparse(Z):
         return DistanceMetric.get_metric("euclidean").pairwise(X, Z)
-    return cdist(X, Z)
+    return cdist(*_row_by_row(X, Z))
 
 
 def city_block_distances(X: Any, Z: Any) -> np.ndarray:
@@ -95,7 +95,17 @@ def city_block_distances(X: Any, Z: Any) -> np.ndarray:
     X, Z = pairs(X, Z)
     if issparse(X) or issparse(Z):
         return manhattan_distances(X, Z)
-    return cdist(X, Z, "cityblock")
+    return cdist(*_row_by_row(X, Z), "cityblock")
+
+
+def _row_by_row(X: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both sets with the entries of a row side by side in memory.
+
+    SciPy takes seven times as long where there are many columns and they are not: those
+    of a data frame, or standardised ones.
+    """
+    first = np.ascontiguousarray(X)
+    return first, first if Z is X else np.ascontiguousarray(Z)
 
 
 def _is_plain(X: Any) -> bool:
