@@ -103,3 +103,28 @@ def test_distances_are_taken_of_rows_that_lie_side_by_side(function, monkeypatch
     np.testing.assert_array_equal(found, function(X, Z))
     np.testing.assert_array_equal(function(by_columns[0], by_columns[0])[0, 0], 0)
     assert all(rows.flags.c_contiguous for rows in given)
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["two sets", "one set"])
+@pytest.mark.parametrize("apart", [1.0, 1e-3, 1e3], ids=["", "near", "far"])
+def test_distances_of_many_columns_have_full_accuracy(apart, same, monkeypatch):
+    draws = np.random.default_rng(0)
+    rows = draws.normal(size=(5, 150))[draws.integers(0, 5, 40)]
+    rows += apart * draws.normal(size=rows.shape)
+    rows[:2] = rows[2]
+    rows[3] *= 1 / apart
+    others = rows if same else rows[::2] + 0.0
+    expected = np.sqrt(np.sum((rows[:, None] - others) ** 2, axis=-1))
+    taken, real = [], _pairs.cdist
+
+    def cdist(first, second, metric):
+        taken.append(len(first) * len(second))
+        return real(first, second, metric)
+
+    monkeypatch.setattr(_pairs, "cdist", cdist)
+    found = distances(rows, others)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    if same:
+        np.testing.assert_array_equal(found, found.T)
+    # of rows that are far from each other inner products have all digits
+    assert sum(taken) < 0.6 * found.size
