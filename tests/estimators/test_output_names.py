@@ -39,6 +39,17 @@ def test_frames_of_polars_too():
     assert_allclose(model.score(X, frame), model.score(X, Y))
 
 
+def test_tables_of_pyarrow_too():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pandas(Y)
+    model = OutputKernelRegressor().fit(X, table)
+    assert list(model.output_names_) == ["u", "v", "w"]
+    assert_allclose(model.score(X, table.select(["w", "u", "v"])), model.score(X, Y))
+    frame = Y.rename(columns={"u": "column_names"})
+    model = OutputKernelRegressor().fit(X, frame)
+    assert list(model.output_names_) == ["column_names", "v", "w"]
+
+
 def test_labels_are_found_by_name():
     labels = (Y > 0).astype(int)
     model = OutputKernelClassifier(loss="logistic").fit(X, labels)

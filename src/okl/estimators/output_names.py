@@ -11,7 +11,7 @@ from okl.trees.names import listed
 
 def set_output_names(estimator: Any, y: Any) -> None:
     """Keep the column names of a DataFrame; forget those of an earlier fit."""
-    columns = getattr(y, "columns", None)
+    columns = _columns(y)
     if columns is not None and np.ndim(y) == 2:
         estimator.output_names_ = np.asarray([str(c) for c in columns], dtype=object)
     else:
@@ -29,7 +29,7 @@ def in_order_of_fit(estimator: Any, y: Any) -> Any:
     ValueError
         If the columns have other names than those of the fit.
     """
-    columns, names = getattr(y, "columns", None), estimator._names_of_outputs
+    columns, names = _columns(y), estimator._names_of_outputs
     if columns is None or names is None or len(columns) == 1:
         return y
     asked, known = [str(c) for c in columns], [str(name) for name in names]
@@ -42,4 +42,15 @@ def in_order_of_fit(estimator: Any, y: Any) -> Any:
             f"y has {said}; the outputs of the fit are {listed(known)}. Give these "
             "columns, in any order, or an array."
         )
-    return y[[columns[asked.index(name)] for name in known]]
+    ordered = [columns[asked.index(name)] for name in known]
+    return y.select(ordered) if _is_arrow(y) else y[ordered]
+
+
+def _columns(y: Any) -> Any:
+    """Return the names of the columns of a data frame, None of anything else."""
+    return getattr(y, "column_names" if _is_arrow(y) else "columns", None)
+
+
+def _is_arrow(y: Any) -> bool:
+    """Tell whether this is a table of pyarrow, whose ``columns`` are their entries."""
+    return hasattr(type(y), "column_names")
