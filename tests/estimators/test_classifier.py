@@ -136,6 +136,19 @@ def test_targets_that_are_no_classes(y, message):
         OutputKernelClassifier().fit(X, y)
 
 
+def test_classes_in_arrays_of_pyarrow(blobs):
+    pyarrow = pytest.importorskip("pyarrow")
+    X, y = blobs
+    text = LABELS["str"][y]
+    expected = OutputKernelClassifier().fit(X, text)
+    for make in (pyarrow.array, lambda entries: pyarrow.chunked_array([entries])):
+        model = OutputKernelClassifier().fit(X, make(text.tolist()))
+        assert_array_equal(model.classes_, expected.classes_)
+        assert_array_equal(model.predict(X), expected.predict(X))
+        with pytest.raises(ValueError, match=r"class of row 0 of y is missing \(None"):
+            model.fit(X, make([None, *text[1:].tolist()]))
+
+
 def test_what_predict_does_not_take_is_refused_in_the_name_of_the_classifier(blobs):
     model = OutputKernelClassifier().fit(*blobs)
     message = (

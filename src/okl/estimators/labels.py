@@ -112,7 +112,7 @@ def _check_classes(y: Any) -> None:
         row = int(np.flatnonzero(np.ma.getmaskarray(y))[0])
         raise _missing_class(row, "masked")
     refuse_masked(y, "y")
-    values = y.to_numpy() if hasattr(y, "to_numpy") else y
+    values = np.asarray(y) if hasattr(y, "to_numpy") else y
     if isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.ndim:
         missing = np.isnan(values)
         if values.size == len(values) and missing.any():
