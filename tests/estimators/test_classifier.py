@@ -1,6 +1,7 @@
 """Binary, multiclass and multilabel: codes, shapes and decisions."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -147,6 +148,15 @@ def test_classes_in_arrays_of_pyarrow(blobs):
         assert_array_equal(model.predict(X), expected.predict(X))
         with pytest.raises(ValueError, match=r"class of row 0 of y is missing \(None"):
             model.fit(X, make([None, *text[1:].tolist()]))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, set])
+def test_lists_of_labels_are_not_classes(kind, blobs):
+    X = blobs[0]
+    sets = [kind(["a", "b"][: i % 3]) for i in range(len(X))]
+    for y in (sets, pd.Series(sets), pd.Series(sets).to_numpy()):
+        with pytest.raises(ValueError, match=r"a list of labels .*MultiLabelBinarizer"):
+            OutputKernelClassifier().fit(X, y)
 
 
 def test_what_predict_does_not_take_is_refused_in_the_name_of_the_classifier(blobs):

@@ -27,6 +27,7 @@ def validated_labels(
     model: Any, X: Any, y: Any, task: Any, loss: Loss
 ) -> tuple[Any, np.ndarray, Kind, Tasks | None]:
     """Check X, y and task; return X, the labels, their kind and the tasks."""
+    _refuse_lists(y)
     names, y = y, without_objects(y)
     _check_classes(y)
     if partly_observed(y):
@@ -98,6 +99,31 @@ def _classification_kind(y: Any) -> tuple[Any, Kind]:
         )
     labels = column_or_1d(y, warn=True)
     return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"
+
+
+def _refuse_lists(y: Any) -> None:
+    """Refuse a list, or set, of labels for each row: numbers of them may differ.
+
+    Raises
+    ------
+    ValueError
+        With the first of them.
+    """
+    nested = isinstance(y, list | tuple)
+    dtype = getattr(y, "dtype", None)
+    objects = isinstance(dtype, np.dtype) and dtype.kind == "O" and y.ndim == 1
+    if not (nested or objects):
+        return
+    found = [row for row in y if isinstance(row, list | tuple | set | frozenset)]
+    lists = not any(isinstance(row, set | frozenset) for row in found)
+    if nested and lists and len(found) == len(y) and len({*map(len, found)}) == 1:
+        return  # a matrix
+    if found:
+        raise ValueError(
+            f"y has a list of labels for a row, such as {found[0]!r}; give a matrix of "
+            "zeros and ones with one column per label, which "
+            "sklearn.preprocessing.MultiLabelBinarizer makes of such lists."
+        )
 
 
 def _check_classes(y: Any) -> None:
