@@ -10,6 +10,7 @@ from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, ObservedNewton, choose_solver
+from okl.solvers.observed import observed_newton
 from okl.solvers.predictor import active_system
 from okl.solvers.terms import term_model
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall, as_structure
@@ -145,9 +146,38 @@ def test_it_takes_few_targets():
     model.fit(X, wide(y, ids))
     with pytest.raises(ValueError, match="at most 692 observed targets"):
         model.fit(X, np.random.default_rng(0).normal(size=(len(X), 20)))
-    many = term_model.FEW_ENTRIES + 1
-    with pytest.raises(ValueError, match="at most 3000 observed targets"):
-        model.fit(np.ones((many, 1)), np.arange(many), task=np.arange(many) % 2)
+
+
+@pytest.mark.parametrize(
+    ("structure", "limit", "most"),
+    [
+        ("frobenius", {}, 70),
+        ("frobenius", {"_ROWS_TIMES_TASKS": 1300}, 65),
+        ("frobenius", {"_ROWS_TIMES_TASKS": 100}, 20),
+        ("sparse", {}, 60),
+        (LowRank(2), {}, 60),
+    ],
+)
+def test_many_rows_may_be_of_few_tasks(structure, limit, most, monkeypatch):
+    limits = {"_ROWS": 20, "_MANY_ROWS": 70, "_FACTORISED": 60, **limit}
+    for name, number in limits.items():
+        monkeypatch.setattr(observed_newton, name, number)
+    X, y, ids = few_rows_of_many_tasks()  # 80 rows of 20 tasks
+    model = OutputKernelRegressor(structure=structure, solver="observed_newton")
+    with pytest.raises(ValueError, match=f"at most {most} observed targets"):
+        model.fit(X, y, task=ids)
+    model.fit(X[:most], y[:most], task=np.arange(most) % 20)
+
+
+@pytest.mark.parametrize("structure", ["frobenius", "low_rank", Sparse(0.5)], ids=str)
+def test_more_rows_than_are_factorised_have_the_same_optimum(structure, monkeypatch):
+    X, y, ids = few_rows_of_many_tasks()
+    model = OutputKernelRegressor(structure=structure, solver="observed_newton")
+    few = model.fit(X, y, task=ids).certificate_
+    monkeypatch.setattr(term_model, "FEW_ENTRIES", 30)
+    many = model.fit(X, y, task=ids).certificate_
+    assert many.status == few.status == "optimal"
+    assert_allclose(many.primal, few.primal, rtol=2e-6)
 
 
 @pytest.mark.parametrize("structure", ["frobenius", "low_rank", Sparse(0.5)], ids=str)

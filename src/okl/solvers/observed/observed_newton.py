@@ -43,6 +43,9 @@ from okl.solvers.written_out import written_out
 
 # It holds about so many arrays of the size of L.
 _MATRICES = 12
+# In long form: rows, with however many tasks; and with at most so many rows times tasks
+# up to so many more rows, fewer where systems of all of them are factorised.
+_ROWS, _ROWS_TIMES_TASKS, _MANY_ROWS, _FACTORISED = 3000, 2_000_000, 10_000, 5000
 # In a target matrix the square of the number of observed targets is at most the first
 # times its size: with more of them rounds are faster at a large alpha. Under penalties
 # on the entries of L rounds are slower, the more so with fewer rows than outputs: the
@@ -56,11 +59,12 @@ _MOST_IN_FACTOR, _RIGHT_SIDES = 1000, 1.5e8
 class ObservedNewton(Solver):
     """Newton's method on one dual variable for each of few observed targets.
 
-    For up to 3000 of them, in long form; of a target matrix, also at most the root of
-    300 times its size, or of 1000 times under penalties on the entries of L, in which a
-    matrix of fewer rows than outputs counts as square. A bound on the rank times the
-    number of outputs may be up to 1000, fewer where rows times outputs are above
-    150,000.
+    In long form for up to 3000 of them, and for up to 10,000 (5000 under a bound on the
+    rank or penalties on the entries of L) if rows times tasks are at most two million.
+    Of a target matrix for up to 3000, if they are at most the root of 300 times its
+    size, or of 1000 times under penalties on the entries of L, in which a matrix of
+    fewer rows than outputs counts as square. A bound on the rank times the number of
+    outputs may be up to 1000, fewer where rows times outputs are above 150,000.
 
     Parameters
     ----------
@@ -138,9 +142,11 @@ class ObservedNewton(Solver):
 
 def _most_observed(problem: Problem) -> int:
     """Return how many targets may be observed."""
-    if isinstance(problem.entries, TargetColumn):
-        return FEW_ENTRIES
     n, m = problem.operator.n_samples, problem.n_outputs
     penalised = isinstance(problem.structure.region(m), Orthant)
+    if isinstance(problem.entries, TargetColumn):
+        factorises = penalised or problem.rank_is_bounded
+        most = _FACTORISED if factorises else _MANY_ROWS
+        return max(_ROWS, min(most, _ROWS_TIMES_TASKS // max(m, 1)))
     square = _SQUARE_OF_PENALISED * max(n, m) * m if penalised else _SQUARE * n * m
     return min(int(sqrt(square)), FEW_ENTRIES)
