@@ -210,5 +210,3 @@ def test_what_it_does_not_take_is_said():
     X, _, _ = tasks_of_few_rows()
     with pytest.raises(ValueError, match="at most 1095 observed targets"):
         model.fit(X, np.ones((100, 12)))
-    with pytest.raises(ValueError, match="at most 3000 observed targets"):
-        model.fit(np.ones((3001, 1)), np.arange(3001), task=np.arange(3001) % 2)
