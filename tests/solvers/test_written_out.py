@@ -136,3 +136,17 @@ def test_a_fold_without_rows_of_a_task():
     search.fit(X, y, task=ids)
     assert search.certificate_.status == "optimal"
     assert np.all(np.isfinite(search.scores_))
+
+
+@pytest.mark.parametrize("loss", ["huber", "squared"])
+def test_numbers_are_written_out_for_the_squared_loss_alone(loss, monkeypatch):
+    # of other losses of numbers rounds in long form are few
+    X, y, model = sample(loss)
+    asked, written = [], majorization.written_out
+    monkeypatch.setattr(
+        majorization, "written_out", lambda one: asked.append(1) or written(one)
+    )
+    model.set_params(structure=LowRank(1), solver="majorization")
+    model.fit(X, y, task=CODES)
+    assert model.certificate_.status == "rank_limited"
+    assert bool(asked) == (loss == "squared")

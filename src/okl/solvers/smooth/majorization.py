@@ -14,7 +14,8 @@ method, which takes some ten steps:
   outputs are few.
 
 Both need a target matrix: labels in long form of few tasks are written out as one
-(`okl.solvers.written_out`).
+(`okl.solvers.written_out`), and so are numbers under the squared loss if the matrix is
+small and steps in a factor take the place of rounds.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from okl.problems import Problem
 from okl.solvers.base import Solver
 from okl.solvers.request import Request
 from okl.solvers.smooth import factor_newton, region_newton
+from okl.solvers.smooth.factor_penalties import factor_penalty
 from okl.solvers.smooth.rounds import STEPS, PreparedRounds, has_labels, rounds
 from okl.solvers.solution import Solution
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
@@ -33,6 +35,9 @@ from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 # well, they are taken up to so many outputs. Labels in long form are written out up to
 # so many tasks: with more of them models of some columns of K are as fast.
 _FEW_OUTPUTS = 20
+# Numbers in long form are written out up to so many entries of the matrix: with more of
+# them its steps cost more than rounds in long form do.
+_FEW_ENTRIES = 10_000
 # Where the matrix is written out L is found to this part of the tolerance, as f is
 # found again in long form, with another gap.
 _CLOSER = 0.5
@@ -66,7 +71,7 @@ class Majorization(Solver):
     def prepare(self, problem: Problem) -> PreparedRounds | WrittenOut:
         """Prepare what finds f, and what makes models."""
         prepared = PreparedRounds.of(problem, self.columns)
-        if not (has_labels(problem) and is_written_out(problem, most=_FEW_OUTPUTS)):
+        if not is_written_out(problem, most=_most_tasks(problem)):
             return prepared
         matrix = PreparedRounds.of(written_out(problem), self.columns)
         return WrittenOut(prepared, matrix)
@@ -92,6 +97,16 @@ class Majorization(Solver):
             best = min(found, further, key=lambda one: one.certificate.relative_gap)
             return best.found_by(history, best.start)
         return (factor_newton.factor_newton if in_factor else rounds)(prepared, request)
+
+
+def _most_tasks(problem: Problem) -> int:
+    """Return up to how many tasks a problem in long form is written out as a matrix."""
+    if has_labels(problem):
+        return _FEW_OUTPUTS
+    quadratic = "quadratic" in problem.loss.capabilities
+    penalty = factor_penalty(problem)
+    in_factor = quadratic and penalty is not None and not penalty.by_rounds
+    return _FEW_ENTRIES // problem.operator.n_samples if in_factor else 0
 
 
 def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> Solution:
