@@ -640,6 +640,11 @@ def test_rows_of_tasks_without_training_rows_are_not_judged():
     ]
     one, other = (search.fit(X, y, task=task).scores_ for search in searches)
     assert_array_equal(one, other)
-    # where nothing else is held out there is nothing else to judge
-    searches[0].set_params(cv=[(train, test[test >= 40])]).fit(X, y, task=task)
+    # a fold of nothing else is judged as it is, if there are other folds
+    alone = (train, test[test >= 40])
+    searches[0].set_params(cv=[alone, (train, test)]).fit(X, y, task=task)
     assert np.isfinite(searches[0].best_score_)
+    with pytest.raises(ValueError, match="are of tasks without training rows there"):
+        searches[0].set_params(cv=[alone]).fit(X, y, task=task)
+    with pytest.raises(ValueError, match="without a search, if tasks have one row"):
+        OutputKernelRegressorCV("rbf").fit(X, y, task=np.arange(60))

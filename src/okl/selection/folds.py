@@ -120,14 +120,27 @@ def of_known_tasks(folds: Folds, observed: Observed) -> Folds:
     What targets are normalised by is from all rows: a single row of a task would be
     predicted by itself, and the better the less the inputs count. A fold that has no
     other rows keeps these.
+
+    Raises
+    ------
+    ValueError
+        If no fold has other rows.
     """
     assert observed.tasks is not None
-    known = []
+    known, judges = [], False
     for train, test in folds:
         new = observed.restrict(train).unobserved()
         kept = test[~np.isin(observed.tasks.codes[test], new)]
         counts = len(observed.restrict(kept).counted()) > 0
+        judges |= counts
         known.append((train, kept if counts else test))
+    if not judges:
+        raise ValueError(
+            "All rows that a fold tests are of tasks without training rows there, "
+            "which cannot be predicted. Use folds that test some rows of each task and "
+            "train on others, as StratifiedKFold().split(X, task) does, or fit "
+            "OutputKernelRegressor, without a search, if tasks have one row each."
+        )
     return known
 
 
