@@ -33,6 +33,7 @@ DRAWN = (
     (20, 5, Sparse(0.9)),
     (20, 25, Sparse(0.9)),
     (20, 10, LowRank(3)),
+    (20, 200, "frobenius"),
 )
 DRAWN_ALPHA = 0.01
 SEARCHED, OF_SEARCH = ((20, 5), (300, 3)), 30.0

@@ -169,12 +169,13 @@ def test_many_rows_may_be_of_few_tasks(structure, limit, most, monkeypatch):
     model.fit(X[:most], y[:most], task=np.arange(most) % 20)
 
 
-@pytest.mark.parametrize("structure", ["frobenius", "low_rank", Sparse(0.5)], ids=str)
+@pytest.mark.parametrize("structure", ["frobenius", "low_rank"])
 def test_more_rows_than_are_factorised_have_the_same_optimum(structure, monkeypatch):
     X, y, ids = few_rows_of_many_tasks()
     model = OutputKernelRegressor(structure=structure, solver="observed_newton")
     few = model.fit(X, y, task=ids).certificate_
     monkeypatch.setattr(term_model, "FEW_ENTRIES", 30)
+    monkeypatch.setattr(term_model, "ActiveSystem", None)
     many = model.fit(X, y, task=ids).certificate_
     assert many.status == few.status == "optimal"
     assert_allclose(many.primal, few.primal, rtol=2e-6)

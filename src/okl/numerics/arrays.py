@@ -138,6 +138,8 @@ def definite_solver(matrix: Array) -> Callable[[Array], Array]:
 
     It also solves with a matrix that is not definite, less accurately.
     """
+    if matrix.shape[0] == 0:  # which LAPACK refuses
+        return lambda right: right
     if is_numpy(matrix):
         # the transpose is the same matrix in the order of LAPACK
         factor, info = scipy.linalg.lapack.dpotrf(matrix.T, lower=True)

@@ -69,7 +69,10 @@ def _matrix_and_pullback(
             return kernel.gradient(X, found.left, found.right)
 
         return _of_term(kernel, X), of_each
-    K, pullback = _in_groups(kernel, X, groups or [np.arange(X.shape[0])])
+    if groups is None:
+        K, pullback = kernel.value_and_pullback(X)
+    else:
+        K, pullback = _in_groups(kernel, X, groups)
     operator = Dense(K, owned=False, trusted=kernel.is_psd)
     return operator, lambda found: pullback(found.weights())
 
@@ -78,8 +81,6 @@ def _in_groups(
     kernel: Kernel, X: Any, groups: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, Callable[[np.ndarray], dict[str, Any]]]:
     """Return K inside of groups of rows, zeros elsewhere, and the way back."""
-    if len(groups) == 1:
-        return kernel.value_and_pullback(X)
     K, found = np.zeros((X.shape[0],) * 2), []
     for rows in groups:
         inside, pullback = kernel.value_and_pullback(X[rows])

@@ -265,3 +265,18 @@ def test_a_matrix_that_is_no_kernel(make):
     Y, K = sample()
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         made(make, Y).evaluate(Dense(-K), 0.1, Identity())
+
+
+@every
+def test_outputs_of_the_same_rows_share_a_kernel_matrix(make, monkeypatch):
+    # of a kernel matrix for each output there may be no room
+    formed = []
+    real = Dense.block
+    monkeypatch.setattr(
+        Dense, "block", lambda K, rows: formed.append(1) or real(K, rows)
+    )
+    Y, K = sample()
+    entries = np.random.default_rng(0).uniform(0.5, 2.0, Y.shape)
+    made(make, Y, entries).evaluate(Dense(K.copy()), ALPHA, Identity())
+    made(make, Y).evaluate(Dense(K.copy()), np.array([0.1, 0.5, 2.0]), Identity())
+    assert len(formed) == 2

@@ -10,7 +10,13 @@ from okl.problems import Observed
 from okl.selection.criteria import FoldsError, LeaveOneOutError
 from okl.structures import Fixed, Identity, Mean
 from tests.samples import draw, psd
-from tests.selection.criteria.differences import M, N, folds_of, value
+from tests.selection.criteria.differences import (
+    M,
+    N,
+    assert_derivatives,
+    folds_of,
+    value,
+)
 
 ALPHA = 0.3
 
@@ -75,3 +81,15 @@ def test_folds_that_cannot_do_without_refits():
             [(rows[:8], rows[8:]), (rows[8:], rows[:8])],
             fit_intercept=True,
         )
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_fold_without_held_out_targets_of_an_output(fit_intercept):
+    _, Y, K = draw(N, M)
+    folds = folds_of(N)
+    weights = np.ones_like(Y)
+    weights[folds[0][1], 0] = 0.0
+    some = FoldsError(
+        Observed(Y, Squared(), weights), folds, fit_intercept=fit_intercept
+    )
+    assert_derivatives(some, K, 0.3, Identity())

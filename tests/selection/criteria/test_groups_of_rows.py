@@ -8,6 +8,7 @@ from okl.kernels import Constant, Linear, Matern
 from okl.losses import Squared
 from okl.problems import Observed
 from okl.selection.criteria import (
+    FoldsError,
     LeaveOneOutError,
     LeaveOneOutLikelihood,
     RestrictedLikelihood,
@@ -15,6 +16,7 @@ from okl.selection.criteria import (
 from okl.selection.criteria.decoupled import unjoined
 from okl.selection.matrices import matrix_and_pullback
 from okl.structures import Identity
+from tests.selection.criteria.differences import folds_of
 
 N_TASKS, ROWS = 60, 9
 N = N_TASKS * ROWS
@@ -30,9 +32,14 @@ def tasks_in_turn():
     return X, Observed(np.where(weights > 0, targets, 0.0), Squared(), weights)
 
 
-@pytest.mark.parametrize(
-    "make", [RestrictedLikelihood, LeaveOneOutError, LeaveOneOutLikelihood]
-)
+def _folds_error(observed, *, fit_intercept):
+    return FoldsError(observed, folds_of(N), fit_intercept=fit_intercept)
+
+
+CRITERIA = [RestrictedLikelihood, LeaveOneOutError, LeaveOneOutLikelihood, _folds_error]
+
+
+@pytest.mark.parametrize("make", CRITERIA)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_a_kernel_is_judged_by_its_entries_inside(make, fit_intercept):
     X, observed = tasks_in_turn()

@@ -244,16 +244,20 @@ class ClosedFormCriterion(Criterion):
             ]
             return Decoupled(inverses, basis, targets, scales)
         self._require_memory(operator)
-        blocks = []
+        blocks: list[ProjectedInverse] = []
         for outputs in groups:
             own = weights[:, outputs[0]]
             rows = np.flatnonzero(own > 0)
+            if blocks and np.array_equal(rows, blocks[-1].rows):
+                kernel = blocks[-1].kernel
+            else:
+                kernel = self._kernel(operator, rows)
             blocks.append(
                 ProjectedInverse.of(
                     outputs,
                     rows,
                     own[rows],
-                    self._kernel(operator, rows),
+                    kernel,
                     float(ratios[outputs].mean()),
                     targets[np.ix_(rows, outputs)],
                     free_intercept=self.fit_intercept,

@@ -38,8 +38,8 @@ from okl.solvers.predictor.spectral import best_coefficients
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
-# One target in so many is observed. With fewer of them Newton's method, whose unknowns
-# are the observed targets, takes less time.
+# At least one target in so many is observed. With fewer of them Newton's method, whose
+# unknowns are the observed targets, takes less time.
 _FEWEST = 4
 
 
@@ -58,7 +58,7 @@ class Imputation(Solver):
         words = super().missing(problem)
         n, m = problem.targets.shape
         if n_observed(problem) * _FEWEST < n * m:
-            words.append(f"one of {_FEWEST} targets to be observed")
+            words.append(f"at least 1 in {_FEWEST} targets to be observed")
         return words
 
     def prepare(self, problem: Problem) -> PreparedImputation:
