@@ -59,7 +59,7 @@ def test_a_target_matrix_is_the_long_form(structure, intercept):
     X, y, ids = few_rows_of_many_tasks()
     weights = np.linspace(0.5, 2.0, len(y))
     model = OutputKernelRegressor(
-        structure=structure, alpha=0.1, fit_intercept=intercept
+        structure=structure, alpha=0.1, fit_intercept=intercept, tol=1e-8
     )
     long = model.fit(X, y, task=ids, sample_weight=weights).certificate_
     model.set_params(solver="observed_newton")
