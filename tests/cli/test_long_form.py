@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from okl import OutputKernelClassifierCV, OutputKernelRegressor
+from okl import (
+    OutputKernelClassifierCV,
+    OutputKernelRegressor,
+    OutputKernelRegressorCV,
+)
 from okl.cli.data import take_apart
 from okl.cli.errors import UserError
 from okl.cli.search import prepare, search_structures
@@ -134,23 +138,27 @@ def test_tasks_and_classes_that_say_nothing_are_refused():
         take_apart(graded, ["mark"], None, "school")
 
 
-def test_intercepts_of_classes_are_those_of_the_search():
+@pytest.mark.parametrize("numbers", [True, False], ids=["numbers", "classes"])
+def test_intercepts_are_those_of_the_search(numbers):
     table = sample()
-    table["mark"] = np.where(table["mark"] > 50, "pass", "fail")
+    if not numbers:
+        table["mark"] = np.where(table["mark"] > 50, "pass", "fail")
     data = take_apart(table, ["mark"], None, "school")
     X, ids = data.features.to_numpy(), {"task": data.ids.values}
     settings = parse_settings([], [], ["alphas=[1.0]"])
     outcome = search_structures(data, X, prepare(data, settings, 2))
-    default = OutputKernelClassifierCV(alphas=[1.0], cv=outcome.folds, search="compare")
+    kind = OutputKernelRegressorCV if numbers else OutputKernelClassifierCV
+    default = kind(alphas=[1.0], cv=outcome.folds, search="compare")
     default.fit(X, data.y, **ids)
     same = max(outcome.candidates[:-1], key=lambda one: one.score)
-    assert same.model.intercept_ == 0.0
-    assert_allclose(
-        same.model.predict_proba(X, **ids), default.predict_proba(X, **ids), rtol=1e-4
-    )
+    expected = np.full(3, data.y.mean()) if numbers else 0.0
+    assert_allclose(same.model.intercept_, expected)
+    asked = "predict" if numbers else "predict_proba"
+    found, expected = (getattr(m, asked)(X, **ids) for m in (same.model, default))
+    assert_allclose(found, expected, rtol=1e-4)
 
 
-MEANS = [Mean(1.0), Mean(10.0), Mean(100.0)]
+MEANS = [Mean(0.3), Mean(3.0), Mean(30.0), Mean(300.0)]
 
 
 @pytest.mark.parametrize(

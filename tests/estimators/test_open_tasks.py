@@ -67,7 +67,7 @@ def test_where_something_is_named_relations_are_learned(given, kind):
 def test_targets_in_columns_have_learned_relations_after_tasks():
     X, y, ids = tasks(4, 8, alike=True)
     model = search().fit(X, y, task=ids)
-    assert model.scores_.shape[0] == 4
+    assert model.scores_.shape[0] == 5
     model.fit(X, np.stack([y, -y], axis=1))
     assert isinstance(model.structure_, Frobenius)
     assert model.scores_.shape[0] == 1

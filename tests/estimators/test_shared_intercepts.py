@@ -98,7 +98,10 @@ def test_a_single_fit_with_what_was_chosen_is_the_same(fitted):
 def test_a_structure_that_is_named_may_share_intercepts(fitted):
     default, X, y, ids, few = fitted
     named = OutputKernelClassifierCV(
-        structures=[Mean(1.0), Mean(10.0), Mean(100.0), "frobenius"],
+        structures=[
+            *(Mean(12 * part) for part in (0.1, 1.0, 10.0, 100.0)),
+            "frobenius",
+        ],
         fit_intercept="shared",
     ).fit(X[few], y[few], task=ids[few])
     assert_allclose(named.predict_proba(X), default.predict_proba(X))

@@ -4,7 +4,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from okl import OutputKernelRegressorCV
-from okl.estimators.search.candidates import OF_TASKS
+from okl.estimators.search.candidates import for_tasks
 from okl.kernels import Linear
 from okl.plotting import RegularizationPathDisplay
 from okl.structures import Identity, LowRank
@@ -118,7 +118,7 @@ def test_structures_are_those_that_were_compared(structures):
     )
     search.fit(X, X[:, 0] + 0.1 * rng.normal(size=30), task=task)
     display = RegularizationPathDisplay.from_estimator(search)
-    tried = OF_TASKS if structures is None else (Identity(), LowRank(1))
+    tried = for_tasks(2) if structures is None else (Identity(), LowRank(1))
     assert display.structure_labels == [str(structure) for structure in tried]
     assert display.structure_labels[display.chosen[0]] == str(search.structure_)
     assert display.alphas[display.chosen] == search.alpha_

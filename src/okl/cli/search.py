@@ -29,8 +29,9 @@ from okl.cli.errors import UserError, refusing
 from okl.cli.folds import default_folds, given_folds
 from okl.cli.progress import FoldProgress
 from okl.cli.settings import Settings
-from okl.estimators.search.candidates import OF_TASKS
+from okl.estimators.search.candidates import for_tasks
 from okl.estimators.search.forecast import Forecast
+from okl.estimators.shared_intercepts import SHARED, of_single_fit
 from okl.selection.folds import Folds, split
 from okl.structures import Frobenius, Identity, Structure
 
@@ -120,9 +121,9 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     UserError
         For parameters that do not apply to the task.
     """
-    open_tasks = data.ids is not None and not settings.structures
-    open_tasks = open_tasks and settings.kernels is None
-    usual = list(OF_TASKS) if open_tasks else [Frobenius()]
+    named = bool(settings.structures) or settings.kernels is not None
+    tasks = None if named or data.ids is None else np.unique(data.ids.values)
+    usual = [Frobenius()] if tasks is None else for_tasks(len(tasks))
     structures = list(settings.structures) or usual
     if not any(isinstance(structure, Identity) for structure in structures):
         structures.append(Identity())
@@ -151,8 +152,8 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     if parameters.get("search", "staged") == "staged":
         parameters["search"] = "compare"
     # as the estimator does if no structure is named
-    if open_tasks and not regression and parameters.get("fit_intercept", True) is True:
-        parameters["fit_intercept"] = "shared"
+    if tasks is not None and parameters.get("fit_intercept", True) is True:
+        parameters["fit_intercept"] = SHARED
     return estimator(
         structures=structures,
         kernels=settings.kernels,
@@ -232,8 +233,7 @@ def _candidate(
     )
     structure = search.structures[row]
     parameters = search.get_params(deep=False)
-    if parameters["fit_intercept"] == "shared":  # shared intercepts are in the kernel
-        parameters["fit_intercept"] = False
+    parameters["fit_intercept"] = of_single_fit(search)
     kind = (
         OutputKernelRegressor
         if isinstance(search, OutputKernelRegressorCV)

@@ -62,8 +62,8 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     fit_intercept: Any
     alpha: Any
     alpha_: Any
-    # the constant that kernels have in place of free intercepts; None if these are free
-    _constant: float | None = None
+    # a word that `fit_intercept` may be
+    _other_intercept: ClassVar[str | None] = None
     _task: ClassVar[str]  # what the loss must be for
 
     def _loss_for_the_task(self) -> Loss:
@@ -95,6 +95,10 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     def _given_structures(self) -> list[Structure]:
         """Return copies of what was given as a structure, or as several."""
 
+    @abstractmethod
+    def _draws_together(self, X: Any, tasks: Tasks | None) -> bool:
+        """Tell whether intercepts of tasks are shared, see `shared_intercepts`."""
+
     @property
     def _free_intercept(self) -> bool:
         """Whether an intercept is fitted; known after `_enter`.
@@ -107,9 +111,9 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
     def _asks_for_free_intercept(self) -> bool:
         """Whether an intercept is to be fitted that is not a part of the kernel.
 
-        This is the ``fit_intercept`` of an estimator given the kernel of this one.
+        That is known after `_enter`.
         """
-        return bool(self.fit_intercept) and self._constant is None
+        return bool(self.fit_intercept) and not self._shares_intercepts
 
     @property
     def _alpha_of_fit(self) -> Any:

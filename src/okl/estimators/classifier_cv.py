@@ -13,26 +13,16 @@ from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.label_coder import LabelCoder, Temperature
 from okl.estimators.probabilities import where_probable
-from okl.estimators.search.candidates import (
-    OF_TASKS,
-    given_structures,
-    has_open_tasks,
-    learns_for_tasks,
-)
+from okl.estimators.search.candidates import for_tasks, given_structures
 from okl.estimators.search.judge import StandIn
 from okl.estimators.search.row_scores import RowScores
 from okl.estimators.search.trial import Trial
+from okl.estimators.shared_intercepts import OF_CLASSES, SHARED
 from okl.estimators.targets import TrainingTargets
 from okl.losses import Logistic, Loss, Softmax
 from okl.metrics import log_loss
 from okl.metrics.missing import accuracy_score
 from okl.structures import Frobenius, Identity, Structure
-
-# The `fit_intercept` of intercepts that are part of the kernel.
-_SHARED = "shared"
-# What the kernel that is learned for tasks has added: the variance of an intercept, in
-# log odds, before the structure draws tasks together.
-_CONSTANT = 10.0
 
 
 class _HeldOutClassifier(ClassifierMixin, StandIn):
@@ -149,9 +139,10 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         The structures to try. None is ``"identity"`` where each row has one class, as
         relations between classes that are all observed hardly help and take several
         times as long, and ``"frobenius"`` for label indicators and with ``task``. Where
-        no kernel for tasks is named (and rows are not sparse) it is `Mean` with gamma
-        1, 10 and 100, and ``"frobenius"``. These draw intercepts together too, as few
-        rows determine them badly: ``kernel_`` has a constant, ``intercept_`` is zero.
+        no kernel for tasks is named (and rows are not sparse) it is `Mean` with gamma a
+        tenth of the number of tasks, that number, and ten and a hundred times it, and
+        ``"frobenius"``. These draw intercepts together too, as few rows determine them
+        badly: ``kernel_`` has a constant, ``intercept_`` is zero.
     scoring : str or callable, default=None
         As there; None for the score said above. Others have no ``class_weight``.
     loss : str or Loss, default=None
@@ -238,7 +229,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self.temperature = temperature
         self.class_weight = class_weight
 
-    _other_intercept = _SHARED
+    _other_intercept = SHARED
     _chosen_temperature = "auto"
 
     def _loss_for_the_task(self) -> Loss:
@@ -258,17 +249,10 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
     ) -> tuple[Any, np.ndarray, TrainingTargets]:
         """Check what was given to fit, and what the intercepts are."""
-        self._constant = None
+        self._shares_intercepts, self._constant = False, None
         X, y, targets = super()._enter(X, y, loss, sample_weight, task)
-        shared = isinstance(self.fit_intercept, str)
-        if shared and not learns_for_tasks(self, X, targets):
-            raise ValueError(
-                f"fit_intercept={_SHARED!r} is only for fits with task, dense X and a "
-                "kernel that is learned. Pass task to fit and leave kernel out, or "
-                "choose another fit_intercept."
-            )
-        if shared or (self.fit_intercept and has_open_tasks(self, X, targets)):
-            self._constant = _CONSTANT
+        if self._draws_together(X, targets.observed.tasks):
+            self._shares_intercepts, self._constant = True, OF_CLASSES
             self._log_odds = None  # no intercept is infinite
         return X, y, targets
 
@@ -276,8 +260,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         """Return, for None, relations of labels and tasks, none of classes."""
         if self.structures is not None:
             return super()._given_structures()
-        if self._constant is not None:
-            return given_structures(OF_TASKS)
+        if self._shares_intercepts:
+            return for_tasks(len(self.output_names_))
         # outputs other than classes have names in long form
         coder = getattr(self, "_coder", None)
         labels = coder is not None and coder.kind == "multilabel"

@@ -20,6 +20,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+from okl.coding.tasks import Tasks
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
@@ -37,6 +38,7 @@ from okl.estimators.search.stages import Search
 from okl.estimators.search.steps import steps_of
 from okl.estimators.search.to_be_learned import learned_parts
 from okl.estimators.search.trial import Trial
+from okl.estimators.shared_intercepts import shares_by_default
 from okl.estimators.targets import TrainingTargets
 from okl.losses import Loss
 from okl.numerics.memory import check_max_memory
@@ -56,7 +58,8 @@ class CrossValidated(OutputKernelModel):
     """Base of the estimators that choose their alpha and structure."""
 
     alpha_per_output: bool | str
-    _other_intercept: str | None = None
+    # what kernels have added in place of free intercepts of tasks, None for nothing
+    _constant: float | None = None
 
     def __init__(
         self,
@@ -184,6 +187,9 @@ class CrossValidated(OutputKernelModel):
 
     def _keep_temperature(self, trial: Trial) -> None:
         """Keep the temperature of the probabilities, where there are any."""
+
+    def _draws_together(self, X: Any, tasks: Tasks | None) -> bool:
+        return shares_by_default(self, X, tasks)
 
     def _given_structures(self) -> list[Structure]:
         return given_structures(self.structures, self.kernel)

@@ -103,7 +103,7 @@ class KeptFit:
     @property
     def free_intercept(self) -> bool:
         """Whether there are intercepts."""
-        return bool(self.estimator.fit_intercept)
+        return self.estimator._free_intercept
 
     @property
     def normalize(self) -> bool:

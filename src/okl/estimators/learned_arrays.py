@@ -35,6 +35,8 @@ class LearnedArrays(ShownAttributes):
     _output_kernel: OutputKernel
     _theta: Any
     _units: Units
+    # whether intercepts of tasks are not free, but a matter of the kernel
+    _shares_intercepts = False
 
     @property
     def dual_coef_(self) -> Any:
@@ -63,11 +65,10 @@ class LearnedArrays(ShownAttributes):
     def intercept_(self, value: Any) -> None:
         self._fitted_output_kernel()
         intercept = self._function.intercept
-        if intercept is None:
+        if intercept is None or self._shares_intercepts:
             raise ValueError(
                 "There is no intercept to set, as the model was fitted without one; "
-                "fit with fit_intercept=True, and for tasks of classes also name a "
-                "structure."
+                "fit with fit_intercept=True, and for tasks also name a structure."
             )
         # in place, as those who predict with a standard deviation share the function
         intercept[:] = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.output_names import in_order_of_fit, set_output_names
 from okl.estimators.process import NoProcessError, Process
+from okl.estimators.shared_intercepts import SHARED
 from okl.estimators.targets import TrainingTargets, observed_targets
 from okl.estimators.training import (
     Training,
@@ -22,7 +22,7 @@ from okl.estimators.training import (
     is_precomputed,
     predictive_variance,
 )
-from okl.estimators.units import Units
+from okl.estimators.units import in_units
 from okl.estimators.weights import checked_weights, of_rows
 from okl.estimators.weights_of_noise import warn_of_weights
 from okl.losses import Loss
@@ -36,6 +36,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
     """From numbers to targets, and from scores to predictions."""
 
     _task = "regression"
+    _other_intercept = SHARED
     normalize_y: bool
 
     def __sklearn_tags__(self) -> Any:
@@ -55,15 +56,13 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             y = column_or_1d(y, warn=True)
         set_output_names(self, names)
         y, tasks = enter_long_form(self, y, task)
-        outputs = self._names_of_outputs
-        targets, weights = observed_targets(y, sample_weight, tasks, outputs)
+        given = y, sample_weight, tasks, self._names_of_outputs
+        targets, weights = observed_targets(*given)
         observed = Observed(targets, loss, weights, tasks)
-        units = Units.as_given(observed.n_outputs)
-        if normalize:
-            free = self.fit_intercept
-            units = Units.of(targets, weights, tasks, free_intercept=free)
-            targets = units.normalised(targets, weights, tasks)
-            observed = replace(observed, targets=targets)
+        self._shares_intercepts = self._draws_together(X, tasks)
+        free, shared = self._asks_for_free_intercept, self._shares_intercepts
+        how = {"normalize": normalize, "free_intercept": free, "shared": shared}
+        units, observed = in_units(observed, **how)
         entered = TrainingTargets(
             observed,
             one_dimensional=y.ndim == 1 and tasks is None,

@@ -49,8 +49,11 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         objective, as certified, is that times the geometric mean of the alphas.
     loss : str or Loss, default="squared"
         The loss V: ``"squared"``, ``"huber"`` or ``"quantile"``, see `okl.losses`.
-    fit_intercept : bool, default=True
-        Whether to fit b, which is not penalised.
+    fit_intercept : bool or "shared", default=True
+        Whether to fit b, which is not penalised. With ``task``, ``"shared"`` is one
+        intercept of all tasks, the (weighted) mean of all targets, and they have one
+        scale: add a `Constant` to the kernel, and tasks differ in their intercepts as
+        the structure says.
     normalize_y : bool, default=True
         Whether to normalise each output before the fit, by the mean and the standard
         deviation of its observed targets, weighted as the loss is; without an intercept
@@ -173,7 +176,7 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         alpha: Any = 1.0,
         *,
         loss: str | Loss = "squared",
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         normalize_y: bool = True,
         solver: str | Solver = "auto",
         tol: float = 1e-6,

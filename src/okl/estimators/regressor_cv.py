@@ -10,11 +10,12 @@ import numpy as np
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.search.candidates import (
-    OF_TASKS,
+    for_tasks,
     given_structures,
     has_open_tasks,
 )
 from okl.estimators.search.held_out_regressor import HeldOutRegressor
+from okl.estimators.shared_intercepts import constant_of_numbers
 from okl.estimators.targets import TrainingTargets
 from okl.losses import Loss
 from okl.numerics.validation import LARGEST_WITH_SQUARE, check_magnitude
@@ -44,9 +45,10 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         that of a model of several kernels, of which one may be ``"auto"``.
     structures : str, Structure or list of them, default=None
         The structures to try. None is ``"frobenius"``, and with ``task``, where no
-        kernel is named (and rows are not sparse), `Mean` with gamma 1, 10 and 100 as
-        well. With a list of kernels each of them stands for all kernels, or is a list
-        with one for each: ``[["identity", "frobenius"]]``.
+        kernel is named (and rows are not sparse), `Mean` as well, with gamma a tenth of
+        the number of tasks, that number, and ten and a hundred times it. With
+        a list of kernels each of them stands for all kernels, or is a list with one for
+        each: ``[["identity", "frobenius"]]``.
     kernels : list of str, Kernel or callable, or "short_list", default=None
         The kernels to choose from, ``"auto"`` among them if wanted. ``"short_list"``
         stands for seven: linear, Gaussian with gamma 1/4, 1 and 4 times ``"scale"``,
@@ -104,8 +106,14 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         a kernel is learned from.
     n_jobs : int, default=None
         Folds in parallel, by joblib.
-    loss, fit_intercept, normalize_y, tol, max_iter, max_memory
-        As in `OutputKernelRegressor`.
+    fit_intercept : bool or "shared", default=True
+        As in `OutputKernelRegressor`. With ``task``, where neither kernel nor structure
+        is named (and rows are not sparse), True is ``"shared"``: few rows determine a
+        mean, and a scale, badly. ``"shared"`` asks for it where structures are named.
+        Kernels have a constant in addition then, of the mean square of all (normalised)
+        targets, which is one by default; ``kernel_`` says so.
+    loss, normalize_y, tol, max_iter, max_memory
+        As there.
 
     Attributes
     ----------
@@ -207,7 +215,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         random_state: Any = 0,
         n_jobs: int | None = None,
         loss: str | Loss = "squared",
-        fit_intercept: bool = True,
+        fit_intercept: bool | str = True,
         normalize_y: bool = True,
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -241,16 +249,20 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         known, what = y[~np.isnan(y)], "y has entries up to"
         remedy = "Rescale the targets."
         check_magnitude(known, what, remedy, largest_size=LARGEST_WITH_SQUARE)
-        self._open_tasks = has_open_tasks(self, X, targets)
+        tasks = targets.observed.tasks
+        self._open_tasks = has_open_tasks(self, X, tasks)
+        self._constant = None
+        if self._shares_intercepts:
+            self._constant = constant_of_numbers(targets.observed)
         return X, y, targets
 
     def _given_structures(self) -> list[Structure]:
         """Return, for None, learned relations, and what draws tasks together."""
         if self.structures is not None:
             return super()._given_structures()
-        return given_structures(
-            OF_TASKS if self._open_tasks else Frobenius(), self.kernel
-        )
+        if self._open_tasks:
+            return for_tasks(len(self.output_names_))
+        return given_structures(Frobenius(), self.kernel)
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> HeldOutRegressor:
         """Return a regressor of one or several outputs."""

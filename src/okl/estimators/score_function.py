@@ -40,10 +40,14 @@ class ScoreFunction:
     def in_units(self, units: Units) -> ScoreFunction:
         """Return the function of targets as given, from that of normalised ones."""
         intercept, inside = self.intercept, self.feature_coef
+        if intercept is not None:
+            intercept = units.intercept(intercept)
+        elif np.any(units.mean):
+            intercept = units.mean.copy()
         return replace(
             self,
             dual_coef=units.coefficients(self.dual_coef),
-            intercept=None if intercept is None else units.intercept(intercept),
+            intercept=intercept,
             feature_coef=None if inside is None else units.coefficients(inside),
         )
 

@@ -7,12 +7,14 @@ from typing import Any, Self
 
 from sklearn.callback import with_callbacks
 
+from okl.coding.tasks import Tasks
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.known_classes import structures_for
 from okl.estimators.output_alphas import at_one_alpha, check_alpha_or_alphas
+from okl.estimators.shared_intercepts import shares_if_asked
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import check_terms, kernel_and_structure
 from okl.estimators.training import Training, check_kernel_per_output
@@ -36,7 +38,7 @@ class SingleFit(OutputKernelModel):
         alpha: Any,
         *,
         loss: str | Loss,
-        fit_intercept: bool,
+        fit_intercept: bool | str,
         solver: str | Solver,
         tol: float,
         max_iter: int,
@@ -56,11 +58,14 @@ class SingleFit(OutputKernelModel):
         """Check what can be checked before looking at the data."""
         check_alpha_or_alphas(self.alpha)
         check_fit_parameters(self.tol, self.max_iter)
-        check_flag(self.fit_intercept, "fit_intercept")
+        check_flag(self.fit_intercept, "fit_intercept", self._other_intercept)
         check_max_memory(self.max_memory)
         kernel_and_structure(self.kernel, self.structure)
         as_solver(self.solver)
         return self._loss_for_the_task()
+
+    def _draws_together(self, X: Any, tasks: Tasks | None) -> bool:
+        return shares_if_asked(self, tasks)
 
     def _given_structures(self) -> list[Structure]:
         return [kernel_and_structure(self.kernel, self.structure)[1]]

@@ -10,13 +10,14 @@ intercept b D + mean, and the output kernel, a covariance of outputs, D L D.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.operators.base import CENTERING_ROUNDING
+from okl.problems import Observed
 
 _EPS = np.finfo(np.float64).eps
 
@@ -103,6 +104,14 @@ class Units:
         size[constant] = 1.0 if tasks is None else _typical(size, total, ~constant)
         return cls(unit * mean, size, constant)
 
+    @classmethod
+    def of_all_tasks(cls, observed: Observed, *, normalize: bool) -> Units:
+        """Return the mean of all targets, and their deviation or one, for each task."""
+        one = cls.of(observed.targets, observed.weights, free_intercept=True)
+        if not normalize:
+            one = replace(one, scale=np.ones(1))
+        return cls(*(np.repeat(of, observed.n_outputs) for of in vars(one).values()))
+
     def normalised(
         self,
         targets: np.ndarray,
@@ -153,6 +162,31 @@ class Units:
         """Return standard deviations (n, n_outputs) in the units given."""
         outputs = COLUMNS if tasks is None else tasks
         return deviations * outputs.spread(self.scale)
+
+
+def in_units(
+    observed: Observed, *, normalize: bool, free_intercept: bool, shared: bool
+) -> tuple[Units, Observed]:
+    """Return the units of targets of a fit, and the targets in them.
+
+    Parameters
+    ----------
+    observed : Observed
+        Targets as they were given.
+    normalize : bool
+        Whether they have a scale other than one.
+    free_intercept : bool
+    shared : bool
+        Whether all tasks have one mean and one scale.
+    """
+    targets, weights, tasks = observed.targets, observed.weights, observed.tasks
+    if shared:
+        units = Units.of_all_tasks(observed, normalize=normalize)
+    elif normalize:
+        units = Units.of(targets, weights, tasks, free_intercept=free_intercept)
+    else:
+        return Units.as_given(observed.n_outputs), observed
+    return units, replace(observed, targets=units.normalised(targets, weights, tasks))
 
 
 def _typical(size: np.ndarray, total: np.ndarray, varying: np.ndarray) -> float:

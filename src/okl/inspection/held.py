@@ -20,6 +20,7 @@ from okl.estimators import (
     OutputKernelRegressor,
     OutputKernelRegressorCV,
 )
+from okl.estimators.shared_intercepts import of_single_fit
 from okl.estimators.terms import kernel_and_structure
 from okl.structures import Structure
 
@@ -76,7 +77,7 @@ def _as_chosen(search: Any) -> BaseEstimator:
     shared = set(model.get_params(deep=False)) & set(search.get_params(deep=False))
     shared -= {"kernel", "structure", "alpha", "loss"}
     given = search.get_params(deep=False)
-    given["fit_intercept"] = search._asks_for_free_intercept
+    given["fit_intercept"] = of_single_fit(search)
     if hasattr(search, "temperature_"):
         given["temperature"] = search.temperature_
     return model.set_params(**{name: given[name] for name in sorted(shared)})

@@ -13,13 +13,13 @@ The priors are those of the kernels. Rows are those of dense arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from okl.kernels import Kernel, Learnable
+from okl.kernels import Constant, Kernel, Learnable
 from okl.operators import Dense
 from okl.problems import Formulation, Observed
 from okl.selection.criteria import choose_criterion
@@ -92,31 +92,30 @@ def learn_kernel(
     row_weights : array (n_samples,), optional
         How much each row counts for means and variances.
     constant : float, optional
-        What is added to the kernel in place of free intercepts; not for a kernel that
-        was named.
+        What is added to a kernel of the recipe, once it was learned, in the place of
+        the free intercepts that it was learned with.
     budget : float, default=infinity
         The bytes that arrays of the size of the kernel matrix may take.
     """
     if learnable.kernel is not None:
         rows = StandardRows(X, observed, fit_intercept, row_weights)
         return _of_named(learnable, rows, folds, budget)
-    centred = fit_intercept or constant is not None
-    columns = StandardColumns.of(X, row_weights, centred=centred)
-    Z = columns.rows(X)
-    rows = StandardRows(Z, observed, fit_intercept, row_weights, constant)
+    columns = StandardColumns.of(X, row_weights, centred=fit_intercept)
+    rows = StandardRows(columns.rows(X), observed, fit_intercept, row_weights)
     if "quadratic" in observed.loss.capabilities:
         kernel = likeliest_kernel(rows)
     else:
         kernel = kernel_of_folds(rows, folds)
-    fit = _fit(rows, kernel)
+    fit, noise = _fit(rows, kernel), 1.0
     if "quadratic" in observed.loss.capabilities:
-        kernel = scaled(kernel, fit.variance)
-    kernel = columns.in_units(kernel)
+        noise = fit.variance
+        kernel = scaled(kernel, noise)
+    smallest, learned = fit.smallest, columns.in_units(kernel)
     if constant is not None:
-        kernel = kernel.centered(X, row_weights)
-    return LearnedKernel(
-        rows.whole(kernel), columns.of_all(fit.relevances), fit.smallest
-    )
+        held = Constant(constant)
+        of_all = _largest_alpha(replace(rows, fit_intercept=False), kernel + held)
+        smallest, learned = noise / of_all, learned.centered(X, row_weights) + held
+    return LearnedKernel(learned, columns.of_all(fit.relevances), smallest)
 
 
 def _of_named(
@@ -197,7 +196,7 @@ class _Fit(NamedTuple):
 
 def _fit(rows: StandardRows, kernel: Kernel) -> _Fit:
     """Return what the fit at alpha = 1 tells."""
-    formulation = _formulation(rows, rows.whole(kernel))
+    formulation = _formulation(rows, kernel)
     solution = solve(formulation.problem, 1.0, tol=_TOL, max_iter=_MAX_ITER)
     coefficients = formulation.coefficients(solution.dual_coef)
     targets, weights = rows.observed.targets, rows.observed.weights

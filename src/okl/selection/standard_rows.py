@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from okl.kernels import Constant, Kernel
+from okl.kernels import Kernel
 from okl.operators import Dense
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
@@ -21,50 +21,38 @@ class StandardRows:
     Attributes
     ----------
     Z : array (n_samples, n_features)
-        Rows whose columns have variance one, and mean zero with an intercept or a
-        constant.
+        Rows whose columns have variance one, and mean zero with an intercept.
     observed : Observed
         Their targets.
     fit_intercept : bool
     row_weights : array (n_samples,) or None
-    constant : float or None
-        What is added to each kernel, if anything, and not learned.
     """
 
     Z: np.ndarray
     observed: Observed
     fit_intercept: bool
     row_weights: np.ndarray | None
-    constant: float | None = None
-
-    def whole(self, kernel: Kernel) -> Kernel:
-        """Return a kernel with the constant, if there is one."""
-        return kernel if self.constant is None else kernel + Constant(self.constant)
 
     def learned(self, start: Kernel, criterion: Criterion, max_iter: int) -> Learned:
         """Minimise a criterion over the parameters of a kernel, at alpha = 1."""
-        fixed = ["alpha"] + ["kernel__right__value"] * (self.constant is not None)
-        found = learn(
+        return learn(
             self.Z,
             self.observed,
-            self.whole(start),
+            start,
             Identity(),
             1.0,
             criterion,
             fit_intercept=self.fit_intercept,
-            parameters=dict.fromkeys(fixed, "fixed"),
+            parameters={"alpha": "fixed"},
             row_weights=self.row_weights,
             max_iter=max_iter,
             # all columns vary, but a narrow kernel is zero between rows far apart
             all_matter=False,
         )
-        if self.constant is None:
-            return found
-        return replace(found, kernel=found.kernel.left)
 
     def value(self, kernel: Kernel, criterion: Criterion) -> float:
         """Return a criterion at a kernel and alpha = 1."""
-        matrix = self.whole(kernel)(self.Z)
+        matrix = kernel(self.Z)
         return criterion.value(Dense(matrix), 1.0, Identity()).value
 
     def spread(self, enough: int) -> StandardRows:
@@ -79,5 +67,4 @@ class StandardRows:
             self.observed.restrict(rows),
             self.fit_intercept,
             None if weights is None else weights[rows],
-            self.constant,
         )

@@ -29,7 +29,8 @@ class Mean(Given):
     `Graph` that joins any two outputs with weight ``gamma / m``. The regressors
     normalise outputs first, and then it is normalised outputs that are close to their
     average; for outputs that are alike in the unit they share, such as one task at
-    many sites, pass ``normalize_y=False``.
+    many sites, pass ``normalize_y=False``, or ``fit_intercept="shared"`` in long form.
+    Two outputs have the correlation ``gamma / (m + gamma)``.
 
     Evgeniou, Micchelli & Pontil (2005), *Learning multiple tasks with kernel
     methods*; Ciliberto, Rosasco & Villa (2015), *Learning multiple visual tasks while

@@ -19,8 +19,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils.extmath import row_norms
 
+from okl.coding.tasks import Tasks
 from okl.estimators.search.to_be_learned import AUTO, is_auto, marked
-from okl.estimators.targets import TrainingTargets
 from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import (
@@ -38,8 +38,6 @@ from okl.structures import Frobenius, Mean, Structure, as_structure
 WAYS = ("staged", "compare", "full")
 # What stands for a list of kernels that are not learned.
 SHORT_LIST = "short_list"
-# The structures tried for tasks where neither kernel nor structure was named.
-OF_TASKS = (Mean(1.0), Mean(10.0), Mean(100.0), Frobenius())
 # Multiples of the inverse squared width, and of the length, that "scale" stands for.
 _GAMMAS = (0.25, 1.0, 4.0)
 _LENGTHS = (0.5, 1.0, 2.0)
@@ -123,19 +121,29 @@ def is_open(kernel: Any, kernels: Any) -> bool:
     return is_short_list(kernels)
 
 
-def has_open_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
+def for_tasks(n_tasks: int) -> list[Structure]:
+    """Return the structures to try for tasks where no kernel or structure was named.
+
+    `Mean` says that any two tasks have the correlation gamma / (n_tasks + gamma), which
+    is 0.09, 0.5, 0.91 and 0.99 here: from nearly unrelated tasks to nearly one.
+    """
+    gammas = n_tasks / 10, n_tasks * 1.0, n_tasks * 10.0, n_tasks * 100.0
+    return [*map(Mean, gammas), Frobenius()]
+
+
+def has_open_tasks(model: Any, X: Any, tasks: Tasks | None) -> bool:
     """Tell whether there are tasks and dense rows, and no kernel or structure named.
 
     A kernel is learned for them then.
     """
     named = model.structures is not None
-    return not named and learns_for_tasks(model, X, targets)
+    return not named and learns_for_tasks(model, X, tasks)
 
 
-def learns_for_tasks(model: Any, X: Any, targets: TrainingTargets) -> bool:
+def learns_for_tasks(model: Any, X: Any, tasks: Tasks | None) -> bool:
     """Tell whether there are tasks and dense rows, and no kernel was named."""
     named = model.kernels is not None or not is_open(model.kernel, None)
-    return targets.observed.tasks is not None and not named and not issparse(X)
+    return tasks is not None and not named and not issparse(X)
 
 
 def check_candidates(kernel: Any, kernels: Any) -> None:

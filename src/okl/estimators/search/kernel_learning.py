@@ -67,7 +67,7 @@ class KernelLearning:
     share : float
         Their number over that of all rows that count.
     constant : float or None
-        What is added to the kernel in place of free intercepts.
+        What is added to a kernel, once it was learned, in the place of free intercepts.
     arrays : int
         Arrays of the size of the kernel matrix that learning holds at most.
     budget : float
@@ -138,7 +138,7 @@ class KernelLearning:
             X[rows[distinct.first[kept]]],
             of_mean_weight_one(some),
             folds,
-            fit_intercept,
+            fit_intercept or constant is not None,
             None if weights is None else weights[kept],
             len(rows) / len(observed.counted()) * len(kept) / len(distinct.first),
             constant,
