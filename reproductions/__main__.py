@@ -24,6 +24,7 @@ NAMES = (
     "class_peers",
     "label_peers",
     "skewed_columns",
+    "column_units",
     "attribute_detection",
     "satimage",
     "class_trees",

@@ -8,21 +8,30 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer
 
-from okl.kernels import Constant, Laplacian, Linear, Matern
+from okl.kernels import Constant, Laplacian, Learnable, Linear, Matern
 from okl.losses import Huber, Softmax
 from okl.parameters import HyperparameterSpace
 from okl.problems import Observed
 from okl.selection import kernel_of_folds as recipe
 from okl.selection.criteria import FoldsLikelihood
+from okl.selection.learned_kernel import learn_kernel
 from okl.selection.linear_plus import (
     first_kernel,
     mean,
     with_laplacian,
     with_widths,
 )
+from okl.selection.standard_columns import StandardColumns
 from okl.selection.standard_rows import StandardRows
 
 N = 60
+
+
+def kernel_of(rows, folds):
+    """Return the kernel of rows in one scale of their columns."""
+    number, kernel = recipe.kernel_of_folds([rows], folds)
+    assert number == 0
+    return kernel
 
 
 def halves(n):
@@ -62,11 +71,11 @@ def spread(kernel):
 
 def test_columns_that_do_nothing_have_large_widths(monkeypatch):
     rows, criterion = rows_of(3, slope=8.0)
-    kernel = recipe.kernel_of_folds(rows, FOLDS)
+    kernel = kernel_of(rows, FOLDS)
     for one in parts(kernel):
         assert np.max(widths(one)[:2]) < np.min(widths(one)[2:])
     monkeypatch.setattr(recipe, "MOST_WIDTHS", 1)
-    alike = recipe.kernel_of_folds(rows, FOLDS)
+    alike = kernel_of(rows, FOLDS)
     assert spread(alike) == pytest.approx(1.0)
     better = rows.value(alike, criterion) - rows.value(kernel, criterion)
     assert better > 2.0 + recipe._CLEAR
@@ -90,13 +99,13 @@ def test_widths_have_to_gain_something_each(more, again, searches, n_noise, aske
         return SimpleNamespace(kernel=start, value=next(values))
 
     spy = type("Spy", (StandardRows,), {"learned": learn})
-    recipe.kernel_of_folds(spy(rows.Z, rows.observed, True, None), FOLDS)
+    kernel_of(spy(rows.Z, rows.observed, True, None), FOLDS)
     assert len(learned) == searches
 
 
 def test_a_few_of_many_columns_are_found():
     rows, _ = rows_of(78, slope=20.0, n=120)
-    for one in parts(recipe.kernel_of_folds(rows, halves(120))):
+    for one in parts(kernel_of(rows, halves(120))):
         assert np.max(widths(one)[:2]) < np.median(widths(one)[2:])
 
 
@@ -107,7 +116,7 @@ def test_few_of_many_columns_are_found_where_classes_are_linear_in_them(seed):
     labels = (Z[:, 0] > Z[:, 1]).astype(int)
     observed = Observed(np.eye(2)[labels], Softmax())
     rows = StandardRows(Z, observed, True, None)
-    for one in parts(recipe.kernel_of_folds(rows, halves(100))):
+    for one in parts(kernel_of(rows, halves(100))):
         assert np.max(widths(one)[:2]) < np.min(widths(one)[2:])
 
 
@@ -122,7 +131,7 @@ def test_widths_of_a_kernel_that_has_no_weight_begin_again():
         return SimpleNamespace(kernel=start, value=next(values))
 
     spy = type("Spy", (StandardRows,), {"learned": learn})
-    recipe.kernel_of_folds(spy(rows.Z, rows.observed, True, None), FOLDS)
+    kernel_of(spy(rows.Z, rows.observed, True, None), FOLDS)
     first = with_widths(with_laplacian(first_kernel(5), 5), rows.Z)
     assert_allclose(started[-1](rows.Z), first(rows.Z))
 
@@ -131,7 +140,7 @@ def test_widths_that_do_not_pay_are_not_kept():
     X, y = load_breast_cancer(return_X_y=True)
     X, observed = X[:120], Observed(np.eye(2)[y[:120]], Softmax())
     rows = StandardRows((X - X.mean(0)) / X.std(0), observed, True, None)
-    kernel = recipe.kernel_of_folds(rows, halves(120))
+    kernel = kernel_of(rows, halves(120))
     assert spread(kernel) == pytest.approx(1.0)
 
 
@@ -141,7 +150,7 @@ def test_the_noise_of_a_loss_of_numbers_is_not_given():
     # of a loss of five altogether the widths of three more columns save two
     y = 0.6 * (Z[:, :1] ** 2 - np.abs(Z[:, 1:2])) + 0.05 * rng.normal(size=(N, 1))
     observed = Observed(y, Huber(100.0))
-    kernel = recipe.kernel_of_folds(StandardRows(Z, observed, True, None), FOLDS)
+    kernel = kernel_of(StandardRows(Z, observed, True, None), FOLDS)
     for one in parts(kernel):
         assert np.max(widths(one)[:2]) < np.min(widths(one)[2:])
 
@@ -172,7 +181,7 @@ def test_widths_are_not_tried_where_less_than_their_price_is_lost(
         return kernel
 
     monkeypatch.setattr(recipe, "with_widths", with_widths)
-    recipe.kernel_of_folds(StandardRows(Z, rows.observed, True, None), FOLDS)
+    kernel_of(StandardRows(Z, rows.observed, True, None), FOLDS)
     assert bool(tried) == tries
 
 
@@ -188,7 +197,7 @@ def test_the_mean_of_both_unless_one_is_clearly_better(clear, monkeypatch):
 
     monkeypatch.setattr(recipe, "MOST_WIDTHS", 1)
     spy = type("Spy", (StandardRows,), {"learned": learn})
-    kernel = recipe.kernel_of_folds(
+    kernel = kernel_of(
         spy(rows.Z, rows.observed, rows.fit_intercept, rows.row_weights), FOLDS
     )
     smooth, rough = (one.kernel for one in learned)
@@ -209,7 +218,7 @@ def test_each_is_best_for_held_out_rows(family, monkeypatch):
     monkeypatch.setattr(recipe, "MOST_WIDTHS", 1)
     monkeypatch.setattr(recipe, "mean", lambda *both: both[family])
     monkeypatch.setattr(recipe, "_CLEAR", np.inf)
-    one = recipe.kernel_of_folds(rows, FOLDS)
+    one = kernel_of(rows, FOLDS)
     (part,) = parts(one)
 
     def objective(weight=1.0, width=1.0, slope=1.0):
@@ -223,3 +232,65 @@ def test_each_is_best_for_held_out_rows(family, monkeypatch):
     for name, factor in (("weight", 1.5), ("width", 1.3), ("slope", 2.0)):
         for ratio in (factor, 1 / factor):
             assert objective() < objective(**{name: ratio})
+
+
+def pixels(n=120, n_quiet=30):
+    """Return rows in which columns that tell nothing hardly vary, and the classes."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 3 + n_quiet))
+    labels = (X[:, 0] ** 2 + X[:, 1] * X[:, 2] > 0.7).astype(int)
+    X[:, 3:] *= 0.05
+    return X, Observed(np.eye(2)[labels], Softmax())
+
+
+def scales_of(X):
+    """Return the choices of `learn_kernel` for rows."""
+    columns = StandardColumns.of(X, None, centred=True)
+    return [columns, columns.in_one_unit()]
+
+
+def test_columns_that_hardly_vary_may_keep_their_unit():
+    X, observed = pixels()
+    scales = scales_of(X)
+    choices = [StandardRows(one.rows(X), observed, True, None) for one in scales]
+    number, kernel = recipe.kernel_of_folds(choices, halves(120))
+    assert number == 1
+    criterion = FoldsLikelihood(observed, halves(120), fit_intercept=True)
+    standard = choices[0].value(kernel_of(choices[0], halves(120)), criterion)
+    assert choices[1].value(kernel, criterion) < standard - 3.0
+    learned = learn_kernel(X, observed, halves(120), Learnable(), fit_intercept=True)
+    expected = scales[1].in_units(kernel)
+    assert_allclose(learned.kernel(X), expected(X), rtol=1e-9)
+    assert learned.relevances[:3].sum() > 0.9
+
+
+def test_units_that_mean_nothing_are_not_kept():
+    X, observed = pixels(n_quiet=5)
+    X[:, 3:] /= 0.05
+    units = np.array([1e-3, 1.0, 1e3, 10.0, 0.1, 1.0, 50.0, 1e4])
+    choices = [
+        StandardRows(s.rows(X * units), observed, True, None)
+        for s in scales_of(X * units)
+    ]
+    assert recipe.kernel_of_folds(choices, halves(120))[0] == 0
+    given = observed, halves(120), Learnable()
+    as_they_are = learn_kernel(X, *given, fit_intercept=True).kernel(X)
+    in_units = learn_kernel(X * units, *given, fit_intercept=True).kernel(X * units)
+    assert_allclose(in_units, as_they_are, rtol=1e-3)
+
+
+def test_a_choice_has_to_be_clearly_better():
+    X, observed = pixels(n_quiet=0)
+    rows = [StandardRows(one.rows(X), observed, True, None) for one in scales_of(X)]
+    number, _ = recipe.kernel_of_folds(rows, halves(120))
+    assert number == 0
+    assert not scales_of((X - X.mean(0)) / X.std(0))[0].differ
+
+
+def test_one_unit_is_a_variance_of_one_on_average():
+    X, _ = pixels()
+    for one in scales_of(7.0 * X + 3.0):
+        Z = one.rows(7.0 * X + 3.0)
+        assert_allclose(Z.mean(axis=0), 0.0, atol=1e-12)
+        assert_allclose(np.mean(Z.var(axis=0)), 1.0)
+    assert_allclose(Z.std(axis=0), X.std(axis=0) / np.sqrt(np.mean(X.var(axis=0))))

@@ -103,7 +103,8 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     each two weights and one width. A width for each column replaces the one where that
     raises the log likelihood of held-out rows by a quarter for each column but the
     first, by 17.5 with 71 and more. The kernel is the mean of the two sums, or one of
-    them that is clearly better, by 3. What is learned maximises that log likelihood
+    them that is clearly better, by 3. Columns that share a unit, as pixels do, keep it
+    where that is clearly better. What is learned maximises that log likelihood
     over five stratified folds: that of the loss where it has probabilities, else of the
     softmax for one of several classes, and of the logistic loss otherwise. Classes of a
     single row do not count in it.

@@ -18,13 +18,19 @@ Where few columns of many matter, the linear part may take all the weight as lon
 there is one width: none is left for the other kernel, whose widths then have no slope.
 Widths that do not pay from there are learned again from where the search began.
 
+Columns may be standardised, or have one scale: of pixels, which share a unit, those
+that hardly vary say little, and standardised they say as much as the others. One scale
+is taken only where it is clearly better, as units of columns mostly mean nothing.
+
 With few rows there may be a second minimum, a nearly linear kernel. To search for it
 does not pay on most sets (docs/reproductions/class_peers.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,30 +61,71 @@ _EACH, _ALL = 0.25, 17.5
 _CLEAR = 3.0
 
 
-def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
+def kernel_of_folds(
+    choices: Sequence[StandardRows], folds: Folds
+) -> tuple[int, Kernel]:
     """Return the kernel of the least loss of held-out rows, if unclear the mean of two.
 
     Parameters
     ----------
-    rows : StandardRows
+    choices : sequence of StandardRows
+        The same rows in one or several scales of the columns. The first is taken unless
+        another is clearly better.
     folds : sequence of pairs of arrays
         Row numbers to train on and to test.
+
+    Returns
+    -------
+    number : int
+        Which of the choices was taken.
+    kernel : Kernel
+        On the rows of that choice.
     """
+    observed, free = choices[0].observed, choices[0].fit_intercept
+    criterion = FoldsLikelihood(observed, folds, fit_intercept=free, tol=_TOL)
+
+    start = first_kernel(choices[0].Z.shape[1])
+
+    def smooth(rows: StandardRows) -> Learned:
+        return rows.learned(start, criterion, _ITERATIONS)
+
+    number, best = 0, _best_kernel(choices[0], smooth(choices[0]), criterion)
+    at_first = choices[0].value(start, criterion)
+    for other in range(1, len(choices)):
+        # where one scale is worth a search it is better before the search
+        if choices[other].value(start, criterion) >= at_first:
+            continue
+        begun = smooth(choices[other])
+        if begun.value < best.value:
+            found = _best_kernel(choices[other], begun, criterion)
+            if _gain(observed, best.value, found.value) > _CLEAR:
+                number, best = other, found
+    return number, best.kernel
+
+
+class _Found(NamedTuple):
+    """A kernel, and the loss of held-out rows."""
+
+    kernel: Kernel
+    value: float
+
+
+def _best_kernel(
+    rows: StandardRows, smooth: Learned, criterion: FoldsLikelihood
+) -> _Found:
+    """Return what the Matern kernel and others that start from it come to."""
     n, d = rows.Z.shape
-    criterion = FoldsLikelihood(
-        rows.observed, folds, fit_intercept=rows.fit_intercept, tol=_TOL
-    )
+    observed, first = rows.observed, first_kernel(d)
 
     def learned(start: Kernel, max_iter: int = _ITERATIONS) -> Learned:
         return rows.learned(start, criterion, max_iter)
 
-    first = first_kernel(d)
-    found, begun = [learned(first)], [first]
+    found, begun = [smooth], [first]
     if n**2 * d <= MOST_DISTANCES:
         found.append(learned(with_laplacian(found[0].kernel, d)))
         begun.append(with_laplacian(first, d))
     best = min(found, key=_value)
-    gain = partial(_gain, rows.observed, best.value)
+    gain = partial(_gain, observed, best.value)
     asked = min(_EACH * (d - 1), _ALL)
 
     def pays(one: Learned) -> bool:
@@ -98,10 +145,11 @@ def kernel_of_folds(rows: StandardRows, folds: Folds) -> Kernel:
             found = [widened(start) for start in begun]
         best = min(found, key=_value)
     if len(found) == 1:
-        return best.kernel
+        return _Found(best.kernel, best.value)
     both = mean(*(one.kernel for one in found))
-    clear = _gain(rows.observed, rows.value(both, criterion), best.value) > _CLEAR
-    return best.kernel if clear else both
+    value = rows.value(both, criterion)
+    clear = _gain(observed, value, best.value) > _CLEAR
+    return _Found(best.kernel, best.value) if clear else _Found(both, value)
 
 
 def _gain(observed: Observed, before: float, after: float) -> float:

@@ -102,11 +102,15 @@ def learn_kernel(
         return _of_named(learnable, rows, folds, budget)
     columns = StandardColumns.of(X, row_weights, centred=fit_intercept)
     rows = StandardRows(columns.rows(X), observed, fit_intercept, row_weights)
+    deviations = columns.deviations
     if "quadratic" in observed.loss.capabilities:
         kernel = likeliest_kernel(rows)
     else:
-        kernel = kernel_of_folds(rows, folds)
-    fit, noise = _fit(rows, kernel), 1.0
+        scales = [columns, columns.in_one_unit()] if columns.differ else [columns]
+        choices = [replace(rows, Z=one.rows(X)) for one in scales]
+        number, kernel = kernel_of_folds(choices, folds)
+        columns, rows = scales[number], choices[number]
+    fit, noise = _fit(rows, kernel, deviations / columns.deviations), 1.0
     if "quadratic" in observed.loss.capabilities:
         noise = fit.variance
         kernel = scaled(kernel, noise)
@@ -194,8 +198,8 @@ class _Fit(NamedTuple):
     variance: float
 
 
-def _fit(rows: StandardRows, kernel: Kernel) -> _Fit:
-    """Return what the fit at alpha = 1 tells."""
+def _fit(rows: StandardRows, kernel: Kernel, deviations: np.ndarray) -> _Fit:
+    """Return what the fit at alpha = 1 tells, with deviations of the rows' columns."""
     formulation = _formulation(rows, kernel)
     solution = solve(formulation.problem, 1.0, tol=_TOL, max_iter=_MAX_ITER)
     coefficients = formulation.coefficients(solution.dual_coef)
@@ -204,7 +208,7 @@ def _fit(rows: StandardRows, kernel: Kernel) -> _Fit:
     free = observed.sum(axis=0) - rows.fit_intercept
     variances = np.sum(targets * coefficients, axis=0) / np.maximum(free, 1.0)
     return _Fit(
-        shares_of_columns(kernel, rows.Z, coefficients),
+        shares_of_columns(kernel, rows.Z, coefficients, deviations),
         1.0 / largest_alpha(formulation.problem, decomposes=False),
         float(np.mean(variances)),
     )

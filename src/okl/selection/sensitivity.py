@@ -21,9 +21,14 @@ _ROWS, _DIRECTIONS = 500, 16
 
 
 def shares_of_columns(
-    kernel: Any, Z: np.ndarray, coefficients: np.ndarray
+    kernel: Any,
+    Z: np.ndarray,
+    coefficients: np.ndarray,
+    deviations: np.ndarray | float = 1.0,
 ) -> np.ndarray:
     """Return the share of each column in the squared derivatives, which sum to one.
+
+    A derivative is that by a column in units of its standard deviation.
 
     Parameters
     ----------
@@ -31,12 +36,14 @@ def shares_of_columns(
         A linear, Laplacian, Gaussian or Matern 5/2 kernel, or sums and multiples of
         these.
     Z : array (n_samples, n_features)
-        Standardised training rows.
+        Training rows, standardised or in one unit.
     coefficients : array (n_samples, n_outputs)
         Of the functions.
+    deviations : array (n_features,) or 1
+        Standard deviations of the columns of Z.
     """
     chosen = np.linspace(0, len(Z) - 1, min(len(Z), _ROWS)).round().astype(np.intp)
-    slopes = _slopes(kernel, Z[chosen], Z, _main_directions(coefficients))
+    slopes = _slopes(kernel, Z[chosen], Z, _main_directions(coefficients)) * deviations
     total = np.sum(slopes**2, axis=(0, 1))
     largest = total.sum()
     return total / largest if largest > 0 else total

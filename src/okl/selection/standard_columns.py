@@ -13,7 +13,7 @@ wrong by a factor of a hundred would make a prediction as wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ from okl.kernels import (
 )
 from okl.operators.base import CENTERING_ROUNDING
 
+# The part by which standard deviations may differ, and columns count as standardised.
+_ALIKE = 0.1
+
 
 @dataclass(frozen=True)
 class StandardColumns:
@@ -39,6 +42,7 @@ class StandardColumns:
     ----------
     varying : array of bool (n_features,)
     means, deviations : array (n_varying,)
+        The latter may be one number for all, see `in_one_unit`.
     limits : array (2, n_varying)
         Where linear trends stop.
     """
@@ -72,6 +76,16 @@ class StandardColumns:
     def n_varying(self) -> int:
         """How many columns vary."""
         return len(self.means)
+
+    @property
+    def differ(self) -> bool:
+        """Whether to standardise columns is more than to scale all of them alike."""
+        return bool(np.ptp(self.deviations) > _ALIKE * self.deviations.max())
+
+    def in_one_unit(self) -> StandardColumns:
+        """Return columns that keep their unit, of variance one on average."""
+        one = np.sqrt(np.mean(self.deviations**2))
+        return replace(self, deviations=np.full_like(self.deviations, one))
 
     def rows(self, X: np.ndarray) -> np.ndarray:
         """Return the standardised columns that vary (n_samples, n_varying)."""

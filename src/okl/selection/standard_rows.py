@@ -21,7 +21,8 @@ class StandardRows:
     Attributes
     ----------
     Z : array (n_samples, n_features)
-        Rows whose columns have variance one, and mean zero with an intercept.
+        Rows whose columns have variance one, each or on average, and mean zero with an
+        intercept.
     observed : Observed
         Their targets.
     fit_intercept : bool

@@ -52,10 +52,11 @@ _INSIDE = 400.0
 # of a width for each, from a second start as well, and from all rows in the end. How
 # many decompositions each is worth, and products with one column, for the kernel and
 # its derivatives, and what a column of X adds to the distances. For other losses each
-# takes two fits to every fold, one for the value and as much for the derivative.
+# takes as long as four fits to every fold, for the value and the derivative, and a few
+# hundredths of a second at least.
 _ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
 _FACTORISED, _DIFFERENTIATED, _DISTANCES = 0.5, 1500.0, 6.0
-_EVALUATIONS_OF_FOLDS, _OF_FOLD = 30.0, 2.0
+_EVALUATIONS_OF_FOLDS, _OF_FOLD, _FOLD_SECONDS = 60.0, 4.0, 1.5e-2
 # Learning a kernel that was named takes as long as that if it has so many parts.
 _PARTS = 8.0
 # Seconds of a block of rows of a matrix that is not stored, however few they are.
@@ -196,9 +197,9 @@ def _of_learning(learning: KernelLearning | None) -> float:
         return 0.0
     (n, m), weights = learning.observed.targets.shape, learning.observed.weights
     if learning.folds:
-        n_fits = _EVALUATIONS_OF_FOLDS * len(learning.folds) * _OF_FOLD
-        products = _KNOWN * n**2 * max(m, _FEW) * _PRODUCT
-        return n_fits * (_unit() * products + _KNOWN_FIT)
+        work = _OF_FOLD * _KNOWN * n**2 * max(m, _FEW) * _PRODUCT
+        each = _unit() * work + _FOLD_SECONDS
+        return _EVALUATIONS_OF_FOLDS * len(learning.folds) * each
     d, sizes = learning.X.shape[1], np.array([n])
     evaluations = _evaluations(n, d)
     if not learning.observed.complete and weights is not None:
