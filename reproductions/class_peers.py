@@ -75,13 +75,13 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from okl import OutputKernelClassifierCV
-from reproductions.class_sets import class_sets
+from reproductions.class_sets import class_sets, class_splits
 from reproductions.comparing import with_error
 from reproductions.ranking import about_standings, standings_table
 from reproductions.report import marked, table, write_page
@@ -103,7 +103,6 @@ SETS = {
     "enb, thirds": 100,
     "rf1, thirds": 10,
 }
-MOST_TRAIN, MOST_TEST = 500, 1000
 N_TREES = 500
 # The most rows times classes of the Gaussian process.
 _PROCESS = 3000
@@ -163,15 +162,10 @@ def jobs(sets: Sequence[str], methods: Sequence[str]) -> Iterator[Job]:
     stored = {name: (X, y) for name, X, y in class_sets() if name in sets}
     for name in sets:
         X, y = stored[name]
-        n_train = min(MOST_TRAIN, round(0.9 * len(X)))
-        n_test = min(MOST_TEST, len(X) - n_train)
         n_classes = len(np.unique(y))
-        splits = StratifiedShuffleSplit(
-            SETS[name], train_size=n_train, test_size=n_test, random_state=0
-        )
-        for number, split in enumerate(splits.split(X, y)):
+        for number, split in enumerate(class_splits(X, y, SETS[name])):
             for method in methods:
-                if method != "process" or n_train * n_classes <= _PROCESS:
+                if method != "process" or len(split[0]) * n_classes <= _PROCESS:
                     yield (name, number, method), partial(judged, method, X, y, split)
 
 

@@ -10,12 +10,27 @@ from collections.abc import Iterator
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.model_selection import StratifiedShuffleSplit
 
 from reproductions.real_sets import real_sets
 from reproductions.report import data_folder
 
 Rows = tuple[str, np.ndarray, np.ndarray]
+# The most rows to train on, and to test on.
+_MOST_TRAIN, _MOST_TEST = 500, 1000
 _THIRDS = ("parkinsons", "sarcos4449", "enb", "rf1")
+
+
+def class_splits(
+    X: np.ndarray, y: np.ndarray, n_splits: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the numbers of training and of test rows, split by class."""
+    n_train = min(_MOST_TRAIN, round(0.9 * len(X)))
+    n_test = min(_MOST_TEST, len(X) - n_train)
+    splits = StratifiedShuffleSplit(
+        n_splits, train_size=n_train, test_size=n_test, random_state=0
+    )
+    return splits.split(X, y)
 
 
 def class_sets() -> Iterator[Rows]:

@@ -26,12 +26,12 @@ import numpy as np
 from benchmarks.measure import machine
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from okl import OutputKernelClassifierCV
-from reproductions.class_sets import class_sets
+from reproductions.class_sets import class_sets, class_splits
 from reproductions.comparing import with_error
 from reproductions.report import marked, table, write_page
 from reproductions.study import Job, Plan, Record, Study, column
@@ -52,7 +52,6 @@ SETS = {
     "enb, thirds": 10,
     "rf1, thirds": 5,
 }
-MOST_TRAIN, MOST_TEST = 500, 1000
 # The part by which log losses differ where the choice made a difference.
 _DIFFERENT = 1e-3
 METHODS = ("okl", "okl, standardised", "svc", "svc, standardised")
@@ -87,12 +86,7 @@ def jobs(sets: Sequence[str], methods: Sequence[str]) -> Iterator[Job]:
     stored = {name: (X, y) for name, X, y in class_sets() if name in sets}
     for name in sets:
         X, y = stored[name]
-        n_train = min(MOST_TRAIN, round(0.9 * len(X)))
-        n_test = min(MOST_TEST, len(X) - n_train)
-        splits = StratifiedShuffleSplit(
-            SETS[name], train_size=n_train, test_size=n_test, random_state=0
-        )
-        for number, split in enumerate(splits.split(X, y)):
+        for number, split in enumerate(class_splits(X, y, SETS[name])):
             for method in methods:
                 yield (name, number, method), partial(judged, method, X, y, split)
 

@@ -65,7 +65,7 @@ def test_all_tasks_have_the_mean_and_the_scale_of_all_targets(fitted):
     assert_allclose(model.intercept_, np.full(N_TASKS, y.mean()))
     assert_allclose(model.y_mean_, y.mean())
     assert_allclose(model.y_scale_, np.full(N_TASKS, y.std()))
-    assert_allclose(model.kernel_.right.value, 1.0)
+    assert model.kernel_.right.value == 1.0
     with pytest.raises(ValueError, match="for tasks also name a structure"):
         model.intercept_ = np.zeros(N_TASKS)
 
@@ -190,7 +190,7 @@ def test_targets_in_columns_have_free_intercepts_after_tasks():
         X[few], y[few], task=ids[few]
     )
     search.fit(X[few], np.stack([y[few], -y[few]], axis=1))
-    assert "Constant(value=1.0)" not in repr(search.kernel_)
+    assert not isinstance(search.kernel_.right, Constant)
     assert_allclose(search.y_mean_, [y[few].mean(), -y[few].mean()])
 
 

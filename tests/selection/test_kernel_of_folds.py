@@ -279,12 +279,33 @@ def test_units_that_mean_nothing_are_not_kept():
     assert_allclose(in_units, as_they_are, rtol=1e-3)
 
 
-def test_a_choice_has_to_be_clearly_better():
-    X, observed = pixels(n_quiet=0)
+def test_a_choice_has_to_be_clearly_better(monkeypatch):
+    X, observed = pixels()
     rows = [StandardRows(one.rows(X), observed, True, None) for one in scales_of(X)]
-    number, _ = recipe.kernel_of_folds(rows, halves(120))
-    assert number == 0
+    monkeypatch.setattr(recipe, "_CLEAR", np.inf)
+    assert recipe.kernel_of_folds(rows, halves(120))[0] == 0
+
+
+def test_columns_that_were_standardised_leave_no_choice():
+    X, _ = pixels()
+    assert scales_of(X)[0].differ
     assert not scales_of((X - X.mean(0)) / X.std(0))[0].differ
+
+
+def test_a_choice_that_begins_worse_is_not_searched():
+    X, observed = pixels(n_quiet=5)
+    X[:, :3] *= 0.01  # the columns that count hardly vary
+
+    class Spy(StandardRows):
+        def learned(self, start, criterion, max_iter):
+            raise AssertionError("no search was worth it")
+
+    standard, one_unit = scales_of(X)
+    choices = [
+        StandardRows(standard.rows(X), observed, True, None),
+        Spy(one_unit.rows(X), observed, True, None),
+    ]
+    assert recipe.kernel_of_folds(choices, halves(120))[0] == 0
 
 
 def test_one_unit_is_a_variance_of_one_on_average():

@@ -96,7 +96,7 @@ class OutputKernelModel(CallbackSupportMixin, LearnedArrays, ComponentParameters
         """Return copies of what was given as a structure, or as several."""
 
     @abstractmethod
-    def _draws_together(self, X: Any, tasks: Tasks | None) -> bool:
+    def _asks_for_shared_intercepts(self, X: Any, tasks: Tasks | None) -> bool:
         """Tell whether intercepts of tasks are shared, see `shared_intercepts`."""
 
     @property

@@ -252,7 +252,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         """Check what was given to fit, and what the intercepts are."""
         self._shares_intercepts, self._constant = False, None
         X, y, targets = super()._enter(X, y, loss, sample_weight, task)
-        if self._draws_together(X, targets.observed.tasks):
+        if self._asks_for_shared_intercepts(X, targets.observed.tasks):
             self._shares_intercepts, self._constant = True, OF_CLASSES
             self._log_odds = None  # no intercept is infinite
         return X, y, targets

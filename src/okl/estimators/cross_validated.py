@@ -188,7 +188,7 @@ class CrossValidated(OutputKernelModel):
     def _keep_temperature(self, trial: Trial) -> None:
         """Keep the temperature of the probabilities, where there are any."""
 
-    def _draws_together(self, X: Any, tasks: Tasks | None) -> bool:
+    def _asks_for_shared_intercepts(self, X: Any, tasks: Tasks | None) -> bool:
         return shares_by_default(self, X, tasks)
 
     def _given_structures(self) -> list[Structure]:

@@ -59,7 +59,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         given = y, sample_weight, tasks, self._names_of_outputs
         targets, weights = observed_targets(*given)
         observed = Observed(targets, loss, weights, tasks)
-        self._shares_intercepts = self._draws_together(X, tasks)
+        self._shares_intercepts = self._asks_for_shared_intercepts(X, tasks)
         free, shared = self._asks_for_free_intercept, self._shares_intercepts
         how = {"normalize": normalize, "free_intercept": free, "shared": shared}
         units, observed = in_units(observed, **how)

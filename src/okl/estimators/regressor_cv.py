@@ -253,7 +253,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         self._open_tasks = has_open_tasks(self, X, tasks)
         self._constant = None
         if self._shares_intercepts:
-            self._constant = constant_of_numbers(targets.observed)
+            self._constant = constant_of_numbers(
+                targets.observed, normalized=bool(self.normalize_y)
+            )
         return X, y, targets
 
     def _given_structures(self) -> list[Structure]:

@@ -70,8 +70,10 @@ def of_single_fit(search: Any) -> bool | str:
     return search._asks_for_free_intercept
 
 
-def constant_of_numbers(observed: Observed) -> float:
+def constant_of_numbers(observed: Observed, *, normalized: bool) -> float:
     """Return the constant that stands for intercepts of numbers."""
+    if normalized:
+        return _OF_NUMBERS
     square = float(np.average(observed.targets**2, weights=observed.weights))
     return _OF_NUMBERS * (square if square > 0 else 1.0)
 

@@ -64,7 +64,7 @@ class SingleFit(OutputKernelModel):
         as_solver(self.solver)
         return self._loss_for_the_task()
 
-    def _draws_together(self, X: Any, tasks: Tasks | None) -> bool:
+    def _asks_for_shared_intercepts(self, X: Any, tasks: Tasks | None) -> bool:
         return shares_if_asked(self, tasks)
 
     def _given_structures(self) -> list[Structure]:

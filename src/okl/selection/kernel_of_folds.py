@@ -83,17 +83,16 @@ def kernel_of_folds(
     """
     observed, free = choices[0].observed, choices[0].fit_intercept
     criterion = FoldsLikelihood(observed, folds, fit_intercept=free, tol=_TOL)
-
     start = first_kernel(choices[0].Z.shape[1])
 
     def smooth(rows: StandardRows) -> Learned:
         return rows.learned(start, criterion, _ITERATIONS)
 
     number, best = 0, _best_kernel(choices[0], smooth(choices[0]), criterion)
-    at_first = choices[0].value(start, criterion)
     for other in range(1, len(choices)):
-        # where one scale is worth a search it is better before the search
-        if choices[other].value(start, criterion) >= at_first:
+        # a scale that is worth a search is better before it
+        before = [choices[number].value(start, criterion) for number in (0, other)]
+        if before[1] >= before[0]:
             continue
         begun = smooth(choices[other])
         if begun.value < best.value:
