@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor, certify, output_kernel_path
 from okl.coding.tasks import Tasks
+from okl.kernels import Constant, Gaussian
 from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
@@ -93,6 +94,17 @@ def test_a_small_alpha_is_proved_in_a_few_steps(alpha):
     model.fit(X, y, task=ids)
     assert model.certificate_.status == "optimal"
     assert model.n_iter_ <= 5
+
+
+def test_a_fit_begins_at_any_alpha_however_small():
+    # from zero the first step is to a tiny part of Y / alpha
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 3)), np.full((60, 6), np.nan)
+    Y[np.arange(60), rng.integers(6, size=60)] = np.sin(X[:, 0]) + X[:, 1]
+    kernel = Constant(1e3) * Gaussian(0.3)
+    model = OutputKernelRegressor(kernel, "frobenius", alpha=1e-8).fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    assert np.nanmax(np.abs(model.predict(X) - Y)) < 1e-3
 
 
 @pytest.mark.parametrize("structure", [Frobenius(), TraceBall(2.0), LowRank(20)])

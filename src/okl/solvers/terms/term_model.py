@@ -43,8 +43,8 @@ _CLOSER, _SHORT = 0.1, 0.3
 FEW_ENTRIES = 3000
 # Newton steps for one model.
 _STEPS = 100
-# A line is followed until the slope is this part of the first; a step this short is
-# none.
+# A line is followed until the slope is this part of the first; a step is none if it
+# changes C by so small a part.
 _FLAT, _NONE = 1e-2, 1e-9
 
 
@@ -152,6 +152,6 @@ class TermModel:
             return None
         start = namespace(change).asarray(first, dtype=change.dtype)
         step = float(increasing_root(slope, start, flat=_FLAT))
-        if step <= _NONE:
+        if step**2 * inner(change, change) <= _NONE**2 * inner(point.dual, point.dual):
             return None
         return inside + step * direction, line.at(self.problem, step), step
