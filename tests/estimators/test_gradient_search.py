@@ -409,8 +409,9 @@ def test_errors_of_data():
         GradientSearchCV(OutputKernelRegressor("precomputed")).fit(X @ X.T, Y)
     with pytest.raises(ValueError, match="at least 5 rows"):
         GradientSearchCV(ISOTROPIC).fit(X[:4], Y[:4])
-    with pytest.raises(ValueError, match="long form"):
-        GradientSearchCV(ISOTROPIC).fit(X, Y[:, 0], task=np.arange(len(X)) % 2)
+    learned = OutputKernelRegressor("rbf", "frobenius")
+    with pytest.raises(ValueError, match="does not support data in long form"):
+        GradientSearchCV(learned).fit(X, Y[:, 0], task=np.arange(len(X)) % 2)
     constant = np.column_stack([X, np.full(len(X), 3.0)])
     wide = OutputKernelRegressor(Gaussian(np.ones(4)), "identity")
     with pytest.raises(ValueError, match=r"kernel__gamma\[3\].*constant"):

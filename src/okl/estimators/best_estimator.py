@@ -90,9 +90,15 @@ class ByBestEstimator(MetaEstimatorMixin, BaseEstimator):
         return self._best.decision_function(X)
 
     @checks_its_arguments
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the score of the best estimator: mean R^2, or accuracy."""
-        return self._best.score(X, y, sample_weight=sample_weight)
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, task: Any = None
+    ) -> float:
+        """Return the score of the best estimator: mean R^2, or accuracy.
+
+        After a fit in long form ``task`` is the task of each row.
+        """
+        options = {} if task is None else {"task": task}
+        return self._best.score(X, y, sample_weight=sample_weight, **options)
 
     @property
     def _best(self) -> Any:

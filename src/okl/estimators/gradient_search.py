@@ -83,7 +83,11 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         any smooth loss and structure, for a kernel for each output and for several
         kernels ``"folds_likelihood"``, by fits to the folds. ``"auto"`` is the
         likelihood, or with more than a fifth as many features as rows the leave-one-out
-        error, where they are in closed form, else the likelihood of folds.
+        error, where they are in closed form, else the likelihood of folds. Of related
+        outputs of which some targets are missing the targets are one column, and the
+        closed form costs the cube of their number: ``"auto"`` takes it for up to 2000,
+        and the criteria that leave out one row need one target in each. So have data in
+        long form (``task``), whose tasks have one variance of the noise together.
     cv : int, splitter, iterable or None, default=None
         Folds of the criteria that have some; None for five, shuffled and stratified.
     priors : bool, default=True
@@ -116,7 +120,7 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         Minus the criterion, without the priors, evaluated at the end without warm
         starts: the larger the better. Scores of different criteria, or targets, cannot
         be compared; under the likelihoods independent outputs have a variance of the
-        noise each, others one together.
+        noise each, tasks and related outputs one together.
     criterion_ : str
         The criterion, as its class is called.
     cv_results_ : dict of arrays
@@ -212,8 +216,8 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         Parameters
         ----------
         X, y, sample_weight, task
-            As in `fit` of the estimator. No criterion is for data in long form, so that
-            ``task`` is refused.
+            As in `fit` of the estimator. With ``task`` the loss must be squared, and
+            the structure fix the output kernel, as ``Mean()`` does, or ``"identity"``.
         **params : dict
             Metadata for the splitter (``groups``).
 

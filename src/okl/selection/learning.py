@@ -199,7 +199,7 @@ def _hyperparameters(
     model: Model, X: Any, observed: Observed, weights: np.ndarray | None
 ) -> list[Hyperparameter]:
     """Return all that can be learned."""
-    found = model.hyperparameters(X, observed.targets, weights)
+    found = model.hyperparameters(X, np.zeros((1, observed.n_outputs)), weights)
     # alpha is added to the eigenvalues of K: its prior is around the mean diagonal of K
     alpha = model.alpha
     sizes = [np.average(one.diagonal(X), weights=weights) for one in model.kernels]

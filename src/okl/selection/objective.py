@@ -112,8 +112,9 @@ class Objective:
         others = model.alpha, model.judged_structure
         derivatives: dict[str, Any] = {}
         if self.moves_kernel:
+            groups = self.criterion.groups_of_rows(model.judged_structure)
             operator, pullback = matrix_and_pullback(
-                model.judged_kernel, self.X, self.criterion.groups_of_rows()
+                model.judged_kernel, self.X, groups
             )
             found = self.criterion.evaluate(operator, *others)
             derivatives = model.of_kernels(pullback(found.terms))

@@ -8,9 +8,11 @@ from okl.operators import Dense
 from okl.problems import Observed
 from okl.selection.criteria import (
     NAMES,
+    FoldsError,
     FoldsLikelihood,
     LeaveOneOutError,
     RestrictedLikelihood,
+    automatic,
     choose_criterion,
 )
 from okl.structures import Frobenius, Identity, Mean
@@ -42,7 +44,8 @@ def chosen(loss, structure, weights=None, *, n_features=2, spec="auto"):
         (Squared(), Identity(), None, 3, LeaveOneOutError),
         (Squared(), Mean(), ROW_WEIGHTS, 2, RestrictedLikelihood),
         (Squared(), Identity(), OBSERVED, 2, RestrictedLikelihood),
-        (Squared(), Mean(), OBSERVED, 2, FoldsLikelihood),
+        (Squared(), Mean(), OBSERVED, 2, RestrictedLikelihood),
+        (Squared(), Mean(), OBSERVED, 3, FoldsError),
         (Squared(), Frobenius(), None, 2, FoldsLikelihood),
         (Huber(), Identity(), None, 2, FoldsLikelihood),
         (Softmax(), Identity(), None, 2, FoldsLikelihood),
@@ -51,6 +54,12 @@ def chosen(loss, structure, weights=None, *, n_features=2, spec="auto"):
 def test_what_auto_is(loss, structure, weights, n_features, expected):
     criterion = chosen(loss, structure, weights, n_features=n_features)
     assert type(criterion) is expected
+
+
+def test_many_related_targets_are_not_joined(monkeypatch):
+    monkeypatch.setattr(automatic, "_MOST_JOINED", 10)
+    assert type(chosen(Squared(), Mean(), OBSERVED)) is FoldsLikelihood
+    assert type(chosen(Squared(), Identity(), OBSERVED)) is RestrictedLikelihood
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -44,7 +44,7 @@ CRITERIA = [RestrictedLikelihood, LeaveOneOutError, LeaveOneOutLikelihood, _fold
 def test_a_kernel_is_judged_by_its_entries_inside(make, fit_intercept):
     X, observed = tasks_in_turn()
     criterion = make(observed, fit_intercept=fit_intercept)
-    groups = criterion.groups_of_rows()
+    groups = criterion.groups_of_rows(Identity())
     assert 1 < len(groups) < N_TASKS
     assert_allclose(np.sort(np.concatenate(groups)), np.arange(N))
     kernel = Linear(scales=0.5) + Constant(2.0) * Matern(length_scale=np.ones(3))
@@ -73,7 +73,7 @@ def test_rows_that_outputs_join_are_one_group():
     criterion = RestrictedLikelihood(
         Observed(observed.targets, Squared()), fit_intercept=True
     )
-    assert criterion.groups_of_rows() is None
+    assert criterion.groups_of_rows(Identity()) is None
 
 
 def test_a_chain_of_outputs_joins_its_rows():

@@ -13,8 +13,8 @@ class                    what it judges                      needs
 =======================  ==================================  ========================
 
 All are minimised. Several kernels, each with an L of its own, are judged by the
-likelihood of folds. Where L is given and relates no outputs, targets may be missing;
-the likelihood of folds takes them with any L.
+likelihood of folds. Targets may be missing, but where L relates outputs rows cannot be
+left out one by one. The rows of tasks are judged by all but the likelihood of folds.
 """
 
 from okl.selection.criteria.automatic import NAMES as NAMES

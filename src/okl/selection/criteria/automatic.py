@@ -2,11 +2,14 @@
 
 With the squared loss and a given L the restricted likelihood is the cheapest, and as
 good as any. With more than a fifth as many features as rows it prefers kernels that fit
-too closely: there the leave-one-out error is better. All else is judged by the
-likelihood of folds.
+too closely: there the leave-one-out error is better, or that of folds where rows have
+several related targets and some are missing. With many such targets, and in all other
+cases, the likelihood of folds judges.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from okl.problems import Observed
 from okl.selection.criteria.base import Criterion
@@ -32,6 +35,8 @@ _WITH_FOLDS: dict[str, type[FoldsError] | type[FoldsLikelihood]] = {
 NAMES = ("auto", *_WITHOUT_FOLDS, *_WITH_FOLDS)
 # Rows that there should be for each feature.
 _ROWS_PER_FEATURE = 5
+# Targets of related outputs, if some are missing, whose matrix is factorised.
+_MOST_JOINED = 2000
 
 
 def choose_criterion(
@@ -87,15 +92,14 @@ def choose_criterion(
 
 
 def _first(observed: Observed, structure: Structure, n_features: int) -> str:
-    known = structure.known(observed.targets)
-    closed = (
-        "quadratic" in observed.loss.capabilities
-        and observed.tasks is None
-        and known is not None
-        and (observed.complete or not known.couples)
-    )
-    if not closed:
+    known = structure.known(np.empty((1, observed.n_outputs)))
+    if "quadratic" not in observed.loss.capabilities or known is None:
         return "folds_likelihood"
+    joined = known.couples and observed.tasks is None and not observed.complete
+    if joined:
+        assert observed.weights is not None
+        if np.count_nonzero(observed.weights) > _MOST_JOINED:
+            return "folds_likelihood"
     if _ROWS_PER_FEATURE * n_features > len(observed.counted()):
-        return "leave_one_out_error"
+        return "folds_error" if joined else "leave_one_out_error"
     return "restricted_likelihood"

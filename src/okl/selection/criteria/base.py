@@ -126,10 +126,11 @@ class Criterion(ABC):
             Whether the derivative in K is asked for. Without it there may be zeros.
         """
 
-    def groups_of_rows(self) -> list[np.ndarray] | None:
+    def groups_of_rows(self, structure: Structure) -> list[np.ndarray] | None:
         """Return groups of rows, if entries of K between two groups do not matter.
 
-        None if all entries may matter. The numbers of each group are sorted.
+        None if all entries may matter with a structure. The numbers of each group are
+        sorted.
         """
         return None
 
@@ -155,11 +156,6 @@ class Criterion(ABC):
 
 def check_criteria_are_for(observed: Observed) -> None:
     """Raise ValueError for targets of which no criterion can judge a fit."""
-    if observed.tasks is not None:
-        raise ValueError(
-            "Criteria do not support data in long form: pass y as a matrix, one column "
-            "for each output and NaN where it was not observed, and no task."
-        )
     loss = observed.loss
     if "smooth" in loss.capabilities:
         return

@@ -1,18 +1,18 @@
 """Criteria of the squared loss and a given L, which need no fits.
 
-With the eigenvectors V of L the columns of Y V are independent problems. Those with the
-same eigenvalue, alpha, rows and weights share one inverse; all outputs do where L = I
-and all targets were observed. Many that differ by eigenvalue or alpha alone share one
-decomposition instead (`shared_basis.py`), as do all where the kernel stays the same: it
-is kept from one evaluation to the next.
+Targets are made independent where they can be (`decoupled.py`): in the eigenvectors of
+L, if all were observed, or output by output, if L couples none. Otherwise those that
+were observed are one column (`joined.py`), as are the rows of tasks.
 
 *An alpha for each output* is one for each inverse where L couples no outputs. Where it
-does, outputs are multiplied by D, alpha_j = alpha / D_jj^2: V and the eigenvalues are
-then those of D L D.
+does, outputs are multiplied by D, alpha_j = alpha / D_jj^2: what relates them is D L D.
 
 *Missing targets and weights of single entries* are no obstacle where L couples no
-outputs: each output then has its own rows. Where L couples them weights must be those
-of rows.
+outputs: each output then has its own rows. Where L couples them the criteria that leave
+out rows need weights of rows, or tasks, of which each row has one.
+
+*Tasks* have one variance of the noise, and one mean squared error, whatever L is: a
+task may have a single row.
 
 *Constant outputs* leave nothing to predict. They are left out where L couples no
 outputs; and variances get a floor, that of noise of a millionth of the standard
@@ -23,15 +23,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from okl.numerics.arrays import eigh
-from okl.numerics.memory import require_memory
 from okl.numerics.threads import threads_for
 from okl.operators import Operator
 from okl.operators.base import CENTERING_ROUNDING
+from okl.output_kernels import OutputKernel
 from okl.problems import Observed
 from okl.selection.criteria.base import (
     Criterion,
@@ -39,26 +38,16 @@ from okl.selection.criteria.base import (
     TermDerivative,
     check_criteria_are_for,
 )
-from okl.selection.criteria.decoupled import (
-    Decoupled,
-    Derivative,
-    alike_columns,
-    patterns,
-    summed,
-    unjoined,
-)
-from okl.selection.criteria.projected_inverse import ProjectedInverse
-from okl.selection.criteria.shared_basis import SharedBasis
+from okl.selection.criteria.decoupled import Decoupled, Derivative, unjoined
+from okl.selection.criteria.decoupling import Decoupling
+from okl.selection.criteria.joined import Joined
+from okl.selection.criteria.output_units import OutputUnits
 from okl.structures import Structure
 
 # The part of the variance of an output below which less noise counts as no better.
 FLOOR = 1e-12
 # With fewer rows there is nothing to choose by.
 _FEWEST = 5
-# Arrays of the size of K while one inverse is made, and for the derivative.
-_ARRAYS = 4
-# Inverses that take as long as one decomposition, with what each of them needs then.
-_FEW = 8
 
 
 class ClosedFormCriterion(Criterion):
@@ -67,31 +56,40 @@ class ClosedFormCriterion(Criterion):
     Parameters
     ----------
     observed : Observed
-        Targets, normalised, with the squared loss.
+        Targets, normalised, with the squared loss; tasks may be.
     fit_intercept : bool
+
+    Attributes
+    ----------
+    leaves_out_rows : bool
+        Whether rows are left out whole, for which a row with several targets cannot be
+        taken apart.
     """
 
+    leaves_out_rows: ClassVar[bool] = True
+
     def __init__(self, observed: Observed, *, fit_intercept: bool) -> None:
-        check_criteria_are_for(observed)
         if "quadratic" not in observed.loss.capabilities:
+            check_criteria_are_for(observed)
             raise ValueError(
                 f"{type(self).__name__} needs the squared loss, got {observed.loss}. "
                 "Use 'folds_likelihood'."
             )
-        targets, weights = observed.targets, observed.weights
-        if weights is None:
-            weights = np.ones((len(targets), 1))
         self.fit_intercept = fit_intercept
-        self._last: tuple[Operator, SharedBasis] | None = None
-        self._weights = weights
+        self.of_tasks = observed.tasks is not None
+        targets, self._weights = _as_matrix(observed)
+        if self.of_tasks and fit_intercept:  # a single row is its intercept
+            self._weights *= (self._weights > 0).sum(axis=0) > 1
+        weights = self._weights
         _check_rows(weights)
         self.targets = np.where(weights > 0, targets, 0.0)
         self.totals = np.broadcast_to(weights.sum(axis=0), targets.shape[1:]).copy()
+        totals = np.where(self.totals > 0, self.totals, 1.0)
         largest = np.abs(self.targets).max(axis=0)
         if fit_intercept:
-            means = (weights * self.targets).sum(axis=0) / self.totals
+            means = (weights * self.targets).sum(axis=0) / totals
             self.targets = np.where(weights > 0, self.targets - means, 0.0)
-        variances = (weights * self.targets**2).sum(axis=0) / self.totals
+        variances = (weights * self.targets**2).sum(axis=0) / totals
         rounding = CENTERING_ROUNDING * np.finfo(float).eps * largest
         self.constant = variances <= rounding**2
         if np.all(self.constant):
@@ -102,18 +100,22 @@ class ClosedFormCriterion(Criterion):
         self.targets[:, self.constant] = 0.0
         self.floors = np.where(self.constant, 0.0, FLOOR * variances)
 
-    def groups_of_rows(self) -> list[np.ndarray] | None:
-        """Return groups of rows that no output joins; each has some tasks, say."""
-        return self._groups
+    def groups_of_rows(self, structure: Structure) -> list[np.ndarray] | None:
+        """Return groups of rows that no output joins; each has some outputs, say."""
+        if self._groups is None:
+            return None
+        known = structure.known(self.targets)
+        return None if known is None or known.couples else self._groups
 
     @cached_property
     def _groups(self) -> list[np.ndarray] | None:
         return None if self._weights.shape[1] == 1 else unjoined(self._weights > 0)
 
     @cached_property
-    def _patterns(self) -> np.ndarray:
-        """A number for each output, the same for outputs of the same weights."""
-        return patterns(self._weights, self.targets.shape[1])
+    def _decoupling(self) -> Decoupling:
+        return Decoupling(
+            self.targets, self._weights, self.constant, fit_intercept=self.fit_intercept
+        )
 
     @property
     def weights(self) -> np.ndarray:
@@ -137,156 +139,107 @@ class ClosedFormCriterion(Criterion):
                 "'folds_likelihood'."
             )
         alpha = np.asarray(alpha, dtype=float)
-        if known.couples and self._weights.shape[1] > 1:
-            raise ValueError(
-                "With missing targets or weights of single entries "
-                f"{type(self).__name__} has no closed form for {structure}, which "
-                "relates outputs. Use 'folds_likelihood'."
-            )
-        n = operator.n_samples
-        basis, scales, overall = None, np.ones(known.n_outputs), 1.0
-        ratios = known.diagonal() / alpha
-        if known.couples:
-            # alphas of outputs are other units of these: see `okl.structures.scaled`
-            overall = float(np.exp(np.mean(np.log(alpha))))
-            scales = np.sqrt(overall / np.broadcast_to(alpha, known.n_outputs))
-            values, basis = eigh(scales[:, None] * known.matrix() * scales)
-            ratios = np.clip(values, 0.0, None) / overall
-        with threads_for(float(n) ** 3 / 6):
-            model = self._decouple(operator, basis, scales, ratios, of_kernel)
+        joins = self._joins(known, structure)
+        size = np.count_nonzero(self._weights) if joins else operator.n_samples
+        units = OutputUnits.of(known, alpha, couples=joins or known.couples)
+        with threads_for(float(size) ** 3 / 6):
+            model: Decoupled | Joined
+            if joins:
+                model = Joined.of(
+                    operator,
+                    units,
+                    self.targets,
+                    self._weights,
+                    free_intercept=self.fit_intercept,
+                )
+            else:
+                model = self._decoupling.of(operator, units, of_kernel=of_kernel)
             found = self._differentiate(model)
-            left = (
-                summed(model.blocks, found.parts, n) if of_kernel else np.empty((n, 0))
-            )
-        log_alpha, of_structure = -found.inside * ratios, {}
-        if basis is not None:
-            of_matrix = basis @ found.inside @ basis.T
-            # H with dJ = tr(H dL)
-            of_output_kernel = scales[:, None] * of_matrix * scales / overall
-            of_structure = structure.gradient(of_output_kernel)
-            log_alpha = -np.sum(of_matrix * ((basis * ratios) @ basis.T), axis=0)
-            units = self._of_units(found, basis, scales)
-            log_alpha += (units.mean() - units) / 2
+            left, of_relation = model.gradients(found, of_kernel=of_kernel)
+        of_structure: dict[str, Any] = {}
+        if of_relation is None:
+            log_alpha = -found.inside * units.ratios
+        else:
+            if known.couples:
+                of_structure = structure.gradient(units.of_output_kernel(of_relation))
+            # along a factor that multiplies the targets of an output, and divides its
+            # judged residuals
+            of_scales = model.of_targets(found) * self.targets * units.scales
+            of_scales = of_scales.sum(axis=0) - found.of_residuals
+            log_alpha = units.of_log_alpha(of_relation, of_scales)
         return Evaluation(
             found.value,
             (TermDerivative(left, None if of_kernel else left, of_structure),),
             log_alpha if alpha.ndim else float(log_alpha.sum()),
         )
 
-    def _of_units(
-        self, found: Derivative, basis: np.ndarray, scales: np.ndarray
-    ) -> np.ndarray:
-        """Return the derivatives by a factor of each output, where L couples them.
+    def _joins(self, known: OutputKernel, structure: Structure) -> bool:
+        """Tell whether all targets have to be one column.
 
-        The factor multiplies targets of the output, and divides its judged residuals.
+        Raises
+        ------
+        ValueError
+            If they do, but cannot be.
         """
-        assert found.of_targets is not None
-        of_outputs = found.of_targets @ basis.T
-        return np.sum(of_outputs * self.targets * scales, axis=0) - found.of_residuals
+        if self._weights.shape[1] == 1:
+            return False
+        if self.of_tasks:
+            return True
+        if not known.couples:
+            _check_outputs(self._weights)
+            return False
+        if self.leaves_out_rows:
+            raise ValueError(
+                "With missing targets or weights of single entries "
+                f"{type(self).__name__} has no closed form for {structure}, which "
+                "relates outputs. Use 'restricted_likelihood' or 'folds_likelihood'."
+            )
+        return True
 
     def mean_squares(self, sums: np.ndarray) -> np.ndarray:
         """Return mean squared residuals from weighted sums, with their floors.
 
-        For a constant output one is added instead: it has no scale of its own.
+        For a constant output one is added instead: it has no scale of its own. Tasks
+        share one.
         """
+        if self.of_tasks:
+            mean = sums.sum() / self.totals.sum() + self.floors.mean()
+            return np.full_like(sums, mean)
         means = sums / np.where(self.totals > 0, self.totals, 1.0)
         return means + np.where(self.constant, 1.0, self.floors)
 
     @abstractmethod
-    def _differentiate(self, model: Decoupled) -> Derivative:
+    def _differentiate(self, model: Decoupled | Joined) -> Derivative:
         """Return the value and its derivative."""
 
-    def _require_memory(self, operator: Operator) -> None:
-        n = operator.n_samples
-        require_memory(
-            (_ARRAYS + 1) * 8 * n**2,
-            f"{type(self).__name__} of {n} rows",
-            "Choose the kernel on fewer rows.",
-        )
 
-    def _kernel(self, operator: Operator, rows: np.ndarray) -> np.ndarray:
-        """Return K of some rows, as an array, centred if the intercept is free."""
-        kernel = np.asarray(operator.block(rows))
-        if self.fit_intercept:
-            means = kernel.mean(axis=0)
-            kernel -= means
-            kernel -= (means - means.mean())[:, None]
-        return kernel
-
-    def _decouple(
-        self,
-        operator: Operator,
-        basis: np.ndarray | None,
-        scales: np.ndarray,
-        ratios: np.ndarray,
-        of_kernel: bool,
-    ) -> Decoupled:
-        """Invert once for all columns that share ratio, rows and weights.
-
-        Where these are many, decompose once for all ratios instead.
-        """
-        targets = self.targets if basis is None else self.targets * scales @ basis
-        columns = np.arange(targets.shape[1])
-        if basis is None:
-            columns = columns[~self.constant]
-        weights = np.broadcast_to(self._weights, targets.shape)
-        groups = alike_columns(ratios, self._patterns, columns)
-        same_rows = self._weights.shape[1] == 1
-        if same_rows and (len(groups) > _FEW or not of_kernel):
-            shared = self._shared_basis(operator)
-            inverses = [
-                shared.inverse(
-                    outputs,
-                    float(ratios[outputs].mean()),
-                    targets[np.ix_(shared.rows, outputs)],
-                )
-                for outputs in groups
-            ]
-            return Decoupled(inverses, basis, targets, scales)
-        self._require_memory(operator)
-        blocks: list[ProjectedInverse] = []
-        for outputs in groups:
-            own = weights[:, outputs[0]]
-            rows = np.flatnonzero(own > 0)
-            if blocks and np.array_equal(rows, blocks[-1].rows):
-                kernel = blocks[-1].kernel
-            else:
-                kernel = self._kernel(operator, rows)
-            blocks.append(
-                ProjectedInverse.of(
-                    outputs,
-                    rows,
-                    own[rows],
-                    kernel,
-                    float(ratios[outputs].mean()),
-                    targets[np.ix_(rows, outputs)],
-                    free_intercept=self.fit_intercept,
-                )
-            )
-        return Decoupled(blocks, basis, targets, scales)
-
-    def _shared_basis(self, operator: Operator) -> SharedBasis:
-        """Decompose a kernel, unless the last evaluation was of the same operator."""
-        last = self._last
-        if last is None or last[0] is not operator:
-            self._require_memory(operator)
-            own = self._weights[:, 0]
-            rows = np.flatnonzero(own > 0)
-            kernel = self._kernel(operator, rows)
-            free = self.fit_intercept
-            shared = SharedBasis.of(rows, own[rows], kernel, free_intercept=free)
-            self._last = last = operator, shared
-        return last[1]
+def _as_matrix(observed: Observed) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets and weights, tasks as columns with one entry in each row."""
+    targets, weights, tasks = observed.targets, observed.weights, observed.tasks
+    if weights is None:
+        weights = np.ones((len(targets), 1))
+    if tasks is None:
+        return targets, weights
+    return tasks.scatter(targets), tasks.scatter(weights)
 
 
 def _check_rows(weights: np.ndarray) -> None:
+    """Raise ValueError if there are too few rows."""
+    counted = int(np.count_nonzero((weights > 0).any(axis=1)))
+    if counted < _FEWEST:
+        _refuse(counted, "")
+
+
+def _check_outputs(weights: np.ndarray) -> None:
     """Raise ValueError if an output has too few rows."""
     counts = (weights > 0).sum(axis=0)
-    if counts.min() >= _FEWEST:
-        return
-    whose = f" of output {int(counts.argmin())}" if len(counts) > 1 else ""
+    if counts.min() < _FEWEST:
+        _refuse(int(counts.min()), f" of output {int(counts.argmin())}")
+
+
+def _refuse(n_rows: int, whose: str) -> None:
     raise ValueError(
         f"Choosing a kernel takes at least {_FEWEST} rows with a target and a weight "
-        f"above zero{whose}; got {int(counts.min())}. Set the parameters of the kernel "
+        f"above zero{whose}; got {n_rows}. Set the parameters of the kernel "
         "instead."
     )

@@ -32,6 +32,8 @@ class Decoupled:
         V, None for the identity.
     targets : array (n_samples, n_outputs)
         Y D V.
+    weights : array (n_samples, n_outputs)
+        Of these targets.
     scales : array (n_outputs,)
         The diagonal of D, by which outputs are multiplied.
     """
@@ -39,7 +41,17 @@ class Decoupled:
     blocks: Sequence[Inverse]
     basis: np.ndarray | None
     targets: np.ndarray
+    weights: np.ndarray
     scales: np.ndarray
+
+    @property
+    def couples(self) -> bool:
+        """Whether L couples outputs, so that they have one variance of the noise."""
+        return self.basis is not None
+
+    def numbers(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of rows among those of the targets: the same."""
+        return rows
 
     def to_outputs(self, rows: np.ndarray) -> np.ndarray:
         """Return X V' / D for X (n, n_outputs)."""
@@ -48,6 +60,23 @@ class Decoupled:
     def of_columns(self, rows: np.ndarray) -> np.ndarray:
         """Return X / D V: derivatives by columns, from those by outputs."""
         return rows if self.basis is None else (rows / self.scales) @ self.basis
+
+    def gradients(
+        self, found: Derivative, *, of_kernel: bool
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the derivatives by K, or an array without columns, and by D L D.
+
+        The latter, divided by alpha, is None if L couples no outputs.
+        """
+        n, basis = len(self.targets), self.basis
+        left = summed(self.blocks, found.parts, n) if of_kernel else np.empty((n, 0))
+        return left, None if basis is None else basis @ found.inside @ basis.T
+
+    def of_targets(self, found: Derivative) -> np.ndarray:
+        """Return the derivative by Y D (n_samples, n_outputs)."""
+        assert self.basis is not None
+        assert found.of_targets is not None
+        return found.of_targets @ self.basis.T
 
 
 @dataclass(frozen=True)

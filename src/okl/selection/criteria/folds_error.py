@@ -21,6 +21,7 @@ from okl.problems import Observed
 from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative, Inverse
 from okl.selection.criteria.fold_checks import Names, check_outputs
+from okl.selection.criteria.joined import Joined
 from okl.selection.criteria.projected_inverse import Part
 from okl.selection.folds import Folds, refuse_empty
 
@@ -39,6 +40,8 @@ class FoldsError(ClosedFormCriterion):
         What messages call the outputs.
     """
 
+    leaves_out_rows = False
+
     def __init__(
         self,
         observed: Observed,
@@ -49,14 +52,17 @@ class FoldsError(ClosedFormCriterion):
     ) -> None:
         super().__init__(observed, fit_intercept=fit_intercept)
         refuse_empty(folds, observed)
-        self._tests = _check_folds(folds, self.weights, names)
+        # a task without an intercept is predicted by others if it has no training rows
+        needed = (self.totals > 0) & (fit_intercept or not self.of_tasks)
+        self._tests = _check_folds(folds, self.weights, needed, names)
         self._rows = np.concatenate(self._tests)
         self.totals = self.weights[self._rows].sum(axis=0)
 
-    def _differentiate(self, model: Decoupled) -> Derivative:
-        held_out = [_HeldOut.of(block, self._tests) for block in model.blocks]
-        m = self.targets.shape[1]
-        residuals = np.zeros((len(self._rows), m))
+    def _differentiate(self, model: Decoupled | Joined) -> Derivative:
+        tests = [model.numbers(test) for test in self._tests]
+        held_out = [_HeldOut.of(block, tests) for block in model.blocks]
+        m = model.targets.shape[1]
+        residuals = np.zeros((sum(map(len, tests)), m))
         for one in held_out:
             one.put_residuals(residuals)
         residuals = model.to_outputs(residuals)
@@ -74,14 +80,14 @@ class FoldsError(ClosedFormCriterion):
             image = one.block.kernel @ right.reshape(n_rows, -1)
             lefts.append(left)
             images.append(image.reshape(right.shape))
-        if model.basis is None:
+        if not model.couples:
             inside = np.zeros(m)
             for one, left, image in zip(held_out, lefts, images, strict=True):
                 inside[one.block.outputs] = np.einsum("ifj,ifj->j", left, image)
             return Derivative(value, parts, inside)
         order = np.argsort(np.concatenate([one.block.outputs for one in held_out]))
         joined = np.concatenate(lefts, axis=2)[:, :, order]
-        of_targets = np.zeros_like(self.targets)
+        of_targets = np.zeros_like(model.targets)
         of_targets[held_out[0].block.rows] = joined.sum(axis=1)
         left = joined.reshape(-1, m)
         image = np.concatenate(images, axis=2)[:, :, order].reshape(-1, m)
@@ -151,9 +157,12 @@ class _HeldOut(NamedTuple):
 def _check_folds(
     folds: Folds,
     weights: np.ndarray,
+    needed: np.ndarray,
     names: Names,
 ) -> list[np.ndarray]:
     """Return the held-out rows of each fold; all others must train it.
+
+    Each of the outputs ``needed`` must have a target among them.
 
     Raises
     ------
@@ -172,6 +181,7 @@ def _check_folds(
                 f"{len(test)}; the error without refits needs folds that train on all "
                 "rows that they do not test. Use such folds, or 'folds_likelihood'."
             )
-        check_outputs(number, np.flatnonzero(weights[train].sum(axis=0) == 0), names)
+        unobserved = needed & (weights[train].sum(axis=0) == 0)
+        check_outputs(number, np.flatnonzero(unobserved), names)
         tests.append(np.asarray(test))
     return tests

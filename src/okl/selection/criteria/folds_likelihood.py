@@ -94,6 +94,14 @@ class FoldsLikelihood(Criterion):
         names: Names = None,
     ) -> None:
         check_criteria_are_for(observed)
+        if observed.tasks is not None:
+            raise ValueError(
+                "The likelihood of folds does not support data in long form. With task "
+                "there are criteria for the squared loss and a structure that fixes "
+                "the output kernel, such as Mean() or 'identity'; for others pass y as "
+                "a matrix, one column for each output and NaN where it was not "
+                "observed, and no task."
+            )
         self.observed, self.fit_intercept = observed, fit_intercept
         self.tol, self.max_iter, self.rtol = tol, max_iter, rtol
         self._folds = [(np.asarray(train), np.asarray(test)) for train, test in folds]

@@ -21,6 +21,7 @@ import numpy as np
 from okl.numerics.arrays import symmetric
 from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative
+from okl.selection.criteria.joined import Joined
 from okl.selection.criteria.projected_inverse import Part
 from okl.selection.leave_one_out import counted_copies
 
@@ -69,14 +70,13 @@ class LeaveOneOut(ClosedFormCriterion):
     """Base of the criteria that leave out one row at a time."""
 
     @abstractmethod
-    def _judge(self, model: Decoupled, left_out: LeftOut) -> Judgement:
+    def _judge(self, model: Decoupled | Joined, left_out: LeftOut) -> Judgement:
         """Judge the residuals of rows left out."""
 
-    def _differentiate(self, model: Decoupled) -> Derivative:
+    def _differentiate(self, model: Decoupled | Joined) -> Derivative:
         left_out = self._leave_out(model)
         judged = self._judge(model, left_out)
-        m = self.targets.shape[1]
-        coupled = model.basis is not None
+        m, coupled = model.targets.shape[1], model.couples
         spread = judged.share * judged.of_dual / left_out.copies
         variances = spread * left_out.residuals + judged.of_variance
         parts, inside = [], np.zeros((m, m) if coupled else m)
@@ -98,8 +98,8 @@ class LeaveOneOut(ClosedFormCriterion):
         of_targets = moved if coupled else None
         return Derivative(judged.value, parts, inside, of_targets, judged.of_residuals)
 
-    def _leave_out(self, model: Decoupled) -> LeftOut:
-        residuals = np.zeros_like(self.targets)
+    def _leave_out(self, model: Decoupled | Joined) -> LeftOut:
+        residuals = np.zeros_like(model.targets)
         copies, precisions = np.ones_like(residuals), np.ones_like(residuals)
         for block in model.blocks:
             at = np.ix_(block.rows, block.outputs)
@@ -111,7 +111,7 @@ class LeaveOneOut(ClosedFormCriterion):
 
 
 def _between(
-    model: Decoupled,
+    model: Decoupled | Joined,
     spread: np.ndarray,
     residuals: np.ndarray,
     moved: np.ndarray,

@@ -16,26 +16,27 @@ from __future__ import annotations
 import numpy as np
 
 from okl.selection.criteria.decoupled import Decoupled
+from okl.selection.criteria.joined import Joined
 from okl.selection.criteria.leave_one_out import Judgement, LeaveOneOut, LeftOut
 
 
 class LeaveOneOutLikelihood(LeaveOneOut):
     """Minus the logarithm of the leave-one-out predictive probability."""
 
-    def _judge(self, model: Decoupled, left_out: LeftOut) -> Judgement:
+    def _judge(self, model: Decoupled | Joined, left_out: LeftOut) -> Judgement:
         residuals, copies, precisions = left_out
         # a copy of a row has this part of its dual variables
-        weights = self.weights / copies
+        weights, totals = model.weights / copies, model.weights.sum(axis=0)
         sums = (weights * precisions * residuals**2).sum(axis=0)
-        totals, scored = self.totals, ~self.constant
-        if model.basis is not None:
-            scored = np.ones_like(scored)
+        scored = np.full(len(totals), True)
+        if model.couples:
             sums = np.full_like(sums, sums.mean())
             variances = sums / totals + self.floors.mean()
         else:
+            scored = ~self.constant
             variances = np.where(scored, sums / totals + self.floors, 1.0)
         logs = np.log(precisions / copies)
         value = float(np.sum((totals * np.log(variances))[scored]))
-        value -= float(np.sum((self.weights * logs)[:, scored]))
+        value -= float(np.sum((model.weights * logs)[:, scored]))
         of_dual = weights * residuals / variances
         return Judgement(value / 2, of_dual, 0.5, weights / (2 * precisions))

@@ -3,11 +3,13 @@ r"""The inverse that all closed forms are written in.
 Outputs of one eigenvalue l of L, and of the same weights, share
 
 .. math:: A = \tfrac{l}{\alpha} K + W^{-1}, \qquad
-          P = A^{-1} - \frac{A^{-1} 1 1' A^{-1}}{1' A^{-1} 1},
+          P = A^{-1} - A^{-1} H (H' A^{-1} H)^{-1} H' A^{-1},
 
-the second term only with a free intercept. The dual variables of the best model, times
-alpha, are C = P Y; the variance of the noise of row i is that of the model over w_i.
-Along a change of K, dP = -(l / alpha) P dK P.
+the second term only with free intercepts: H has a column for each, ones for the rows
+that share it. One output has one intercept, H = 1; targets of several outputs in one
+column (`joined.py`) have one for each output. The dual variables of the best model,
+times alpha, are C = P Y; the variance of the noise of row i is that of the model over
+w_i. Along a change of K, dP = -(l / alpha) P dK P.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 # Where K adds less than this part to the noise, products are taken, not differences.
@@ -58,11 +61,12 @@ class ProjectedInverse:
         K, centred if the intercept is free, which does not change P.
     ratio : float
         l / alpha.
-    free_intercept : bool
+    n_free : int
+        The number of free intercepts.
     matrix : array (k, k)
         P.
     log_determinant : float
-        log|A|, plus log 1'A^-1 1 with a free intercept.
+        log|A|, plus log|H'A^-1 H| with free intercepts.
     dual : array (k, len(outputs))
         C.
     """
@@ -72,7 +76,7 @@ class ProjectedInverse:
     weights: np.ndarray
     kernel: np.ndarray
     ratio: float
-    free_intercept: bool
+    n_free: int
     matrix: np.ndarray
     log_determinant: float
     dual: np.ndarray
@@ -86,12 +90,12 @@ class ProjectedInverse:
         kernel: np.ndarray,
         ratio: float,
         targets: np.ndarray,
-        *,
-        free_intercept: bool,
+        intercepts: np.ndarray | None,
     ) -> ProjectedInverse:
         """Factorise and invert.
 
-        Targets (k, len(outputs)) are those of the rows.
+        Targets (k, len(outputs)) are those of the rows, intercepts (k,) the number of
+        the free intercept of each, from zero without a gap; None if none is free.
 
         Raises
         ------
@@ -99,18 +103,17 @@ class ProjectedInverse:
             If A is not numerically positive definite.
         """
         matrix, log_determinant = _inverse(ratio * kernel, 1.0 / weights)
-        if free_intercept:
-            sums = matrix.sum(axis=0)
-            total = float(sums.sum())
-            matrix -= np.outer(sums / total, sums)
-            log_determinant += float(np.log(total))
+        n_free = 0
+        if intercepts is not None:
+            log_determinant += _project(matrix, intercepts)
+            n_free = int(intercepts.max()) + 1
         return cls(
             outputs,
             rows,
             weights,
             kernel,
             ratio,
-            free_intercept,
+            n_free,
             matrix,
             log_determinant,
             matrix @ targets,
@@ -144,6 +147,11 @@ class ProjectedInverse:
         matrix *= self.ratio
         return matrix
 
+    @property
+    def freedom(self) -> int:
+        """The number of rows, less that of free intercepts."""
+        return len(self.rows) - self.n_free
+
     @cached_property
     def diagonal(self) -> np.ndarray:
         """The diagonal of P (k,)."""
@@ -169,9 +177,28 @@ class ProjectedInverse:
     def kernel_trace(self) -> float:
         """The trace of P K, by l / alpha K P = I - W^-1 P but for the intercept."""
         if self._subtracts:
-            rest = len(self.rows) - float(self.free_intercept)
-            return float(rest - np.sum(self.diagonal / self.weights)) / self.ratio
+            return (
+                float(self.freedom - np.sum(self.diagonal / self.weights)) / self.ratio
+            )
         return float(np.vdot(self.matrix, self.kernel))
+
+
+def _project(inverse: np.ndarray, intercepts: np.ndarray) -> float:
+    """Take the part of the intercepts out of A^-1, in place; return log|H'A^-1 H|."""
+    sums = group_sums(inverse, intercepts)
+    factor, _ = cho_factor(group_sums(sums, intercepts, axis=1), lower=True)
+    inside = solve_triangular(factor, sums, lower=True)
+    inverse -= inside.T @ inside
+    return 2.0 * float(np.sum(np.log(np.diagonal(factor))))
+
+
+def group_sums(matrix: np.ndarray, groups: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Return the sums over rows, or columns, of each group, numbered without a gap."""
+    if np.any(np.diff(groups) < 0):
+        order = np.argsort(groups, kind="stable")
+        matrix, groups = np.take(matrix, order, axis=axis), groups[order]
+    first = np.flatnonzero(np.diff(groups, prepend=-1))
+    return np.add.reduceat(matrix, first, axis=axis)
 
 
 def _inverse(matrix: np.ndarray, diagonal: np.ndarray) -> tuple[np.ndarray, float]:

@@ -20,26 +20,30 @@ import numpy as np
 from okl.numerics.arrays import symmetric
 from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative
+from okl.selection.criteria.joined import Joined
 from okl.selection.criteria.projected_inverse import Part
 
 
 class RestrictedLikelihood(ClosedFormCriterion):
     """Minus the logarithm of the restricted marginal likelihood."""
 
-    def _differentiate(self, model: Decoupled) -> Derivative:
-        m = self.targets.shape[1]
-        coupled = model.basis is not None
-        targets = model.targets
+    leaves_out_rows = False
+
+    def _differentiate(self, model: Decoupled | Joined) -> Derivative:
+        coupled, targets = model.couples, model.targets
+        m = targets.shape[1]
         norms, freedom = np.zeros(m), np.zeros(m)
         value = 0.0
         for block in model.blocks:
             own = targets[np.ix_(block.rows, block.outputs)]
             norms[block.outputs] = np.einsum("ij,ij->j", own, block.dual)
-            freedom[block.outputs] = len(block.rows) - float(self.fit_intercept)
+            freedom[block.outputs] = block.freedom
             value += len(block.outputs) * block.log_determinant / 2
-        norms = norms + freedom * self.floors
         if coupled:
             norms, freedom = np.full(m, norms.sum()), np.full(m, freedom.sum())
+            norms += freedom * self.floors.mean()
+        else:
+            norms += freedom * self.floors
         scored = np.concatenate([block.outputs for block in model.blocks])
         scored = scored[:1] if coupled else scored
         noise = norms[scored] / freedom[scored]

@@ -145,6 +145,11 @@ class RotatedInverse:
         return self.shared.kernel
 
     @property
+    def freedom(self) -> int:
+        """The number of rows, less that of free intercepts."""
+        return len(self.rows) - self.shared.free_intercept
+
+    @property
     def log_determinant(self) -> float:
         """log|A|, plus log 1'A^-1 1 with a free intercept."""
         found = float(np.sum(np.log1p(self.ratio * self.shared.eigenvalues)))
