@@ -203,6 +203,7 @@ class CrossValidated(OutputKernelModel):
         step = steps_of(self, context)
         search = search.learn(step)
         trial, results = search.run(self.random_state, step)
+        search, trial = search.learn_again(trial, results, step)
         self.cv_results_ = results.table()
         self.scores_, self.alphas_ = trial.scores, trial.alphas
         if np.all(np.isnan(trial.means)):

@@ -110,8 +110,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         As in `OutputKernelRegressor`. With ``task``, where neither kernel nor structure
         is named (and rows are not sparse), True is ``"shared"``: few rows determine a
         mean, and a scale, badly. ``"shared"`` asks for it where structures are named.
-        Kernels have a constant in addition then, of the mean square of all (normalised)
-        targets, which is one by default; ``kernel_`` says so.
+        Kernels have a constant in addition then, at first of the mean square of all
+        (normalised) targets, which is one by default; ``kernel_`` says so.
     loss, normalize_y, tol, max_iter, max_memory
         As there.
 
@@ -170,6 +170,15 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     in different rows, then stays as it is for structures and alphas. The rows that the
     search holds out have influenced it, so that all scores are a little optimistic:
     alike for all structures, but not in comparison with other ``kernels``.
+
+    *Tasks.* A kernel of independent tasks of few rows says little. Once it has been
+    tried, its weights and widths, the constant of shared intercepts and the gamma of a
+    `Mean` are therefore learned once more, for the relation of tasks that was found
+    with it, or the output kernel: by up to 40 evaluations of the restricted likelihood
+    of all targets together, of at most 1000 rows. The kernel is then tried as the first
+    one was (it is the second one of ``cv_results_``), and kept if its best score is
+    better. So in a search that learns its kernel, takes ``task`` and the squared loss,
+    whatever the structures, unless all leave tasks unrelated.
 
     An evaluation takes the cube of the number of rows, and with the Laplacian kernel
     also their square times the number of columns (above 10^8 it is not tried). The

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from okl.kernels import Constant, Kernel, Learnable
+from okl.kernels import Kernel, Learnable
 from okl.operators import Dense
 from okl.problems import Formulation, Observed
 from okl.selection.criteria import choose_criterion
@@ -31,6 +31,7 @@ from okl.selection.linear_plus import scaled
 from okl.selection.path import largest_alpha
 from okl.selection.sensitivity import shares_of_columns
 from okl.selection.standard_columns import StandardColumns
+from okl.selection.standard_kernel import StandardKernel
 from okl.selection.standard_rows import StandardRows
 from okl.solvers import solve
 from okl.structures import Identity
@@ -56,13 +57,16 @@ class LearnedKernel:
         alpha, times its variance; they sum to one, or are all zero. None for a kernel
         that was named.
     smallest : float
-        The alpha that was learned, divided by the largest that matters for independent
-        outputs.
+        The alpha that was learned, divided by the largest that matters for the
+        structure that it was learned with, which is independent outputs at first.
+    standard : StandardKernel or None
+        What it was made of; None for a kernel that was named.
     """
 
     kernel: Kernel
     relevances: np.ndarray | None
     smallest: float
+    standard: StandardKernel | None = None
 
 
 def learn_kernel(
@@ -114,12 +118,12 @@ def learn_kernel(
     if "quadratic" in observed.loss.capabilities:
         noise = fit.variance
         kernel = scaled(kernel, noise)
-    smallest, learned = fit.smallest, columns.in_units(kernel)
+    smallest, standard = fit.smallest, StandardKernel(columns, kernel, constant)
     if constant is not None:
-        held = Constant(constant)
-        of_all = _largest_alpha(replace(rows, fit_intercept=False), kernel + held)
-        smallest, learned = noise / of_all, learned.centered(X, row_weights) + held
-    return LearnedKernel(learned, columns.of_all(fit.relevances), smallest)
+        rows = replace(rows, fit_intercept=False)
+        smallest = noise / _largest_alpha(rows, standard.whole)
+    learned, relevances = standard.on(X, row_weights), columns.of_all(fit.relevances)
+    return LearnedKernel(learned, relevances, smallest, standard)
 
 
 def _of_named(

@@ -48,7 +48,8 @@ _TIMED, _PRODUCT = 600, 0.1
 _KNOWN, _LEARNED, _FEW = 60.0, 240.0, 40
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
-# Evaluations of a likelihood while a kernel is learned: of one width for all columns,
+# Evaluations of a likelihood while a kernel is learned: of one width for all columns
+# (as many as of all widths, where a kernel of tasks is learned once more),
 # of a width for each, from a second start as well, and from all rows in the end. How
 # many decompositions each is worth, and products with one column, for the kernel and
 # its derivatives, and what a column of X adds to the distances. For other losses each
@@ -111,6 +112,9 @@ class Forecast:
             of_folds = not (decomposes and second.leaves_one_out)
             if is_for_each(second.alpha_per_output) and of_folds:
                 seconds += _of_trial(second, n, size, [Identity()], alphas, decomposes)
+        if search.learns_again:
+            seconds += _of_learning_again(search.learning)
+            seconds += _of_trial(second, n, chosen[-1], structures, alphas, decomposes)
         known = any("known" in s.capabilities for s in structures)
         if decomposes and second.folds is not None and not known:
             seconds += _unit() * n * chosen[-1] ** 2  # of the fit to all rows
@@ -211,6 +215,14 @@ def _of_learning(learning: KernelLearning | None) -> float:
     of_some = _evaluations(n // (n // enough), d)
     of_some *= _of_likelihood(sizes / (n // enough), d)
     return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d)
+
+
+def _of_learning_again(learning: KernelLearning | None) -> float:
+    """Return the seconds that a kernel of tasks takes once more."""
+    assert learning is not None
+    assert learning.of_tasks is not None
+    n, d = learning.of_tasks.X.shape
+    return _ONE_WIDTH * _of_likelihood(np.array([n]), d)
 
 
 def _evaluations(n_samples: int, n_features: int) -> float:

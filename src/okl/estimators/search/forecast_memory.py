@@ -78,6 +78,8 @@ def _of_learning(learning: KernelLearning | None) -> float:
     if learning is None:
         return 0.0
     n, d = learning.X.shape
+    if learning.of_tasks is not None:
+        n = max(n, learning.of_tasks.X.shape[0])
     return _FLOAT * n * (learning.arrays * n + _COPIES * d)
 
 

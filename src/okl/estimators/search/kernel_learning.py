@@ -28,6 +28,7 @@ from okl.estimators.search.learnable_targets import (
     with_likelihood,
     with_targets,
 )
+from okl.estimators.search.rows_of_tasks import RowsOfTasks
 from okl.estimators.targets import TrainingTargets
 from okl.kernels import Kernel, Learnable
 from okl.problems import Observed
@@ -72,6 +73,8 @@ class KernelLearning:
         Arrays of the size of the kernel matrix that learning holds at most.
     budget : float
         Bytes that they may take.
+    of_tasks : RowsOfTasks or None
+        Rows of tasks, of numbers.
     """
 
     X: np.ndarray
@@ -83,6 +86,7 @@ class KernelLearning:
     constant: float | None
     arrays: int
     budget: float
+    of_tasks: RowsOfTasks | None
 
     @classmethod
     def of(
@@ -129,7 +133,8 @@ class KernelLearning:
         rows = _drawn(observed, budget, arrays, random_state)
         drawn = observed.restrict(rows)
         distinct = _distinct(X[rows], drawn)
-        matrix = as_matrix(distinct.observed(drawn))
+        merged = distinct.observed(drawn)
+        matrix = as_matrix(merged)
         weights = targets.row_weights
         weights = distinct.weights(None if weights is None else weights[rows])
         lengths = lengths_of(X[rows[distinct.first]], weights)
@@ -144,6 +149,14 @@ class KernelLearning:
             constant,
             arrays,
             budget,
+            RowsOfTasks.of(
+                X[rows[distinct.first]],
+                merged,
+                weights,
+                len(rows) / len(observed.counted()),
+                fit_intercept=fit_intercept and constant is None,
+                random_state=random_state,
+            ),
         )
         varies = StandardColumns.of(learning.X, learning.row_weights, centred=False)
         if not varies.n_varying:

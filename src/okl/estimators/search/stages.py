@@ -27,6 +27,7 @@ from okl.estimators.search.to_be_learned import learnables, with_learned
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.selection.learned_kernel import LearnedKernel
+from okl.solvers import solve_path
 from okl.structures import Identity, Structure
 
 # Kernels that get beyond the first stage, and the most kernels that it adds.
@@ -97,11 +98,19 @@ class Search:
         return _FINALISTS if self.has_first_stage else len(self.kernels)
 
     @property
+    def learns_again(self) -> bool:
+        """Whether a kernel is learned once more, for the relation of tasks found."""
+        related = any("identity" not in one.capabilities for one in self.structures)
+        of_tasks = self.learning is not None and self.learning.of_tasks is not None
+        return of_tasks and related
+
+    @property
     def n_steps(self) -> int:
         """How many steps a run tells of."""
         before = len(self.kernels) * self.first.n_steps * self.has_first_stage
         before += len(learnables(self.kernels))
-        return before + self.n_finalists * self.second.n_steps
+        again = (1 + self.second.n_steps) * self.learns_again
+        return before + self.n_finalists * self.second.n_steps + again
 
     def learn(self, step: Step) -> Search:
         """Learn the kernels that are to be learned; return the search with them.
@@ -118,17 +127,56 @@ class Search:
             with step("kernel"):
                 found.append(self.learning.run(one))
         kernels = list(zip(to_learn, [one.kernel for one in found], strict=True))
-        below = _BELOW_TEMPERED if self.second.tempered else _BELOW
-        given, eps = self.second.eps, below * min(one.smallest for one in found)
-        eps = eps if given is None else min(given, eps)
+        eps = self._reaching(found)
         return replace(
             self,
             kernels=[with_learned(kernel, kernels) for kernel in self.kernels],
             first=replace(self.first, eps=eps),
             second=replace(self.second, eps=eps),
-            learning=None,
             learned=found,
         )
+
+    def learn_again(
+        self, trial: Trial, results: Results, step: Step
+    ) -> tuple[Search, Trial]:
+        """Learn the best kernel of tasks once more, for the relation that was found.
+
+        Return the search with it and its trial, if that is better, else what there was.
+        """
+        mine = [one for one in self.learned if one.kernel is trial.kernel]
+        if self.learning is None or not (self.learns_again and mine):
+            return self, trial
+        row, column = trial.chosen
+        structure, alpha = self.structures[row], float(trial.alphas[row, column])
+        output_kernel = None
+        if "known" not in structure.capabilities:
+            (solution,) = solve_path(
+                trial.formulations[row].problem,
+                [alpha],
+                tol=self.second.tol,
+                max_iter=self.second.max_iter,
+            )
+            if solution.output_kernel.rank == 0:
+                return self, trial
+            output_kernel = solution.output_kernel.matrix()
+        assert self.learning.of_tasks is not None
+        again = self.learning.of_tasks.learn_again
+        with step("kernel"):
+            found = again(mine[0], structure, output_kernel, alpha)
+        if found is None:
+            return self, trial
+        second = replace(self.second, eps=self._reaching([found]))
+        better = second.run(found.kernel, self.structures, step, trial.rival)
+        results.add(2, better, self.structures)
+        if not better.best > trial.best:
+            return self, trial
+        return replace(self, learned=[*self.learned, found]), better
+
+    def _reaching(self, found: Sequence[LearnedKernel]) -> float:
+        """Return the smallest alpha over the largest, for kernels that were learned."""
+        below = _BELOW_TEMPERED if self.second.tempered else _BELOW
+        given, eps = self.second.eps, below * min(one.smallest for one in found)
+        return eps if given is None else min(given, eps)
 
     def run(self, random_state: Any, step: Step) -> tuple[Trial, Results]:
         """Return the trial of the best kernel, and the scores of all candidates."""
