@@ -86,6 +86,9 @@ def planned(
         beyond=beyond if is_open(model.kernel, model.kernels) else None,
         learning=learning,
         unlearned=unlearned,
+        goes_on=learning is not None
+        and model.eps is None
+        and np.ndim(model.alphas) == 0,
     )
     return X, y, targets, search
 

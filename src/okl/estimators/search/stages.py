@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state
 
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
+from okl.estimators.search.smaller_alphas import with_smaller_alphas
 from okl.estimators.search.steps import Step
 from okl.estimators.search.to_be_learned import learnables, with_learned
 from okl.estimators.search.trial import Trial
@@ -60,6 +61,8 @@ class Search:
         What kernels are learned from, if any are.
     unlearned : str or None
         Why none is, where one was asked for.
+    goes_on : bool
+        Whether smaller alphas are tried if the smallest of the grid is the best.
     learned : sequence of LearnedKernel
         The kernels that were learned so far.
     """
@@ -72,6 +75,7 @@ class Search:
     beyond: Callable[[Any, Sequence[Any]], Any] | None
     learning: KernelLearning | None
     unlearned: str | None
+    goes_on: bool
     learned: Sequence[LearnedKernel] = ()
 
     @property
@@ -166,7 +170,7 @@ class Search:
         if found is None:
             return self, trial
         second = replace(self.second, eps=self._reaching([found]))
-        better = second.run(found.kernel, self.structures, step, trial.rival)
+        better = self._tried(second, found.kernel, step, trial.rival)
         results.add(2, better, self.structures)
         if not better.best > trial.best:
             return self, trial
@@ -187,13 +191,26 @@ class Search:
         best: Trial | None = None
         for kernel in kernels:
             rival = None if best is None else best.rival
-            trial = self.second.run(kernel, self.structures, step, rival)
+            trial = self._tried(self.second, kernel, step, rival)
             results.add(2, trial, self.structures)
             # one kernel matrix at a time, and the best one
             if best is None or trial.best > best.best:
                 best = trial
         assert best is not None
         return best, results
+
+    def _tried(
+        self,
+        experiment: Experiment,
+        kernel: Any,
+        step: Step,
+        rival: np.ndarray | None,
+    ) -> Trial:
+        """Return the trial of a kernel with every structure."""
+        trial = experiment.run(kernel, self.structures, step, rival)
+        if not self.goes_on:
+            return trial
+        return with_smaller_alphas(experiment, trial, self.structures)
 
     def _finalists(
         self, random_state: Any, results: Results, step: Step

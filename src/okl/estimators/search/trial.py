@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,34 @@ class Trial:
     def score(self) -> float:
         """The mean score of the structure and alpha chosen."""
         return float(self.means[self.chosen])
+
+    def next_alphas(self, n_more: int) -> np.ndarray:
+        """Return so many alphas below the smallest of each structure."""
+        ratios = self.alphas[:, -1:] / self.alphas[:, -2:-1]
+        return self.alphas[:, -1:] * ratios ** np.arange(1, n_more + 1)
+
+    def continued(self, row: int, further: Trial) -> Trial:
+        """Return the trial with the next alphas, tried with one structure alone."""
+        n_more = further.alphas.shape[1]
+
+        def joined(mine: np.ndarray, other: np.ndarray) -> np.ndarray:
+            more = np.full((len(mine), n_more, *mine.shape[2:]), np.nan)
+            more[row] = other[0]
+            return np.concatenate([mine, more], axis=1)
+
+        temperatures, race = self.temperatures, None
+        if temperatures is not None and further.temperatures is not None:
+            temperatures = joined(temperatures, further.temperatures)
+        if self.race is not None and further.race is not None:
+            race = joined(self.race, further.race)
+        return replace(
+            self,
+            alphas=np.concatenate([self.alphas, self.next_alphas(n_more)], axis=1),
+            scores=joined(self.scores, further.scores),
+            largest_gap=max(self.largest_gap, further.largest_gap),
+            temperatures=temperatures,
+            race=race,
+        )
 
     @property
     def rival(self) -> np.ndarray | None:

@@ -1,0 +1,85 @@
+"""Smaller alphas than those of the grid, where the smallest is the best."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl import OutputKernelClassifierCV
+from okl.estimators.search import smaller_alphas, stages
+from okl.structures import Mean
+
+N_TASKS, N_ROWS = 30, 8
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return rows, classes and ids of many tasks of few rows that are alike."""
+    rng = np.random.default_rng(0)
+    ids = np.repeat(np.arange(N_TASKS), N_ROWS)
+    X = rng.normal(size=(len(ids), 3))
+    return X, np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] > 0, ids
+
+
+def search(**given):
+    options = {"structures": [Mean(40.0), Mean(4000.0)], "fit_intercept": "shared"}
+    return OutputKernelClassifierCV(**options, **given)
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    X, y, ids = rows
+    # the grid ends near where it begins
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stages.Search, "_reaching", lambda *_: 0.05)
+        return search(alphas=3).fit(X, y, task=ids)
+
+
+def test_the_grid_goes_on_below_the_best_alpha(fitted):
+    model = fitted
+    n_added = model.alphas_.shape[1] - 3
+    assert n_added in (5, 10, 15)
+    ratios = model.alphas_[:, 1:] / model.alphas_[:, :-1]
+    assert_allclose(ratios, np.broadcast_to(ratios[:, :1], ratios.shape))
+    means = model.scores_.mean(axis=-1)
+    best = np.unravel_index(np.nanargmax(means), means.shape)
+    assert 3 <= best[1] < means.shape[1] - 1
+    other = 1 - best[0]
+    assert np.all(np.isnan(means[other, 3:]))
+    assert model.structure_.gamma == [40.0, 4000.0][best[0]]
+    assert model.best_score_ == means[best[0], model.alphas_[best[0]] == model.alpha_]
+    assert model.certificate_.status == "optimal"
+
+
+def test_the_table_has_all_of_them(fitted):
+    table = fitted.cv_results_
+    assert len(table["mean_test_score"]) == fitted.alphas_.size
+    assert len(table["temperature"]) == fitted.alphas_.size
+    assert table["chosen_alpha"].sum() == 2
+    assert fitted.temperature_ in table["temperature"][table["chosen_alpha"]]
+
+
+@pytest.mark.parametrize(
+    ("given", "n_alphas"),
+    [
+        ({"eps": 0.5, "alphas": 3}, 3),
+        ({"alphas": [30.0, 20.0]}, 2),
+        ({"kernel": "rbf", "fit_intercept": True, "alphas": 3}, 3),
+    ],
+    ids=["eps", "alphas", "kernel"],
+)
+def test_it_ends_where_it_was_told_to(rows, given, n_alphas, monkeypatch):
+    def never(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(stages, "with_smaller_alphas", never)
+    X, y, ids = rows
+    model = search().set_params(**given).fit(X, y, task=ids)
+    assert model.alphas_.shape[1] == n_alphas
+
+
+def test_it_ends_at_some_time(rows, monkeypatch):
+    monkeypatch.setattr(stages.Search, "_reaching", lambda *_: 0.3)
+    monkeypatch.setattr(smaller_alphas, "_MORE", 1)
+    X, y, ids = rows
+    model = search(alphas=3).fit(X, y, task=ids)
+    assert model.alphas_.shape[1] == 3 + smaller_alphas._TIMES
