@@ -11,6 +11,7 @@ from okl.estimators.search import rows_of_tasks
 from okl.kernels import Constant, Gaussian, Learnable, Linear
 from okl.metrics import mean_squared_error
 from okl.model_selection import GradientSearchCV
+from okl.plotting._path_scores import structure_labels_of
 from okl.structures import Frobenius, Identity, Mean
 from tests.covering import later
 from tests.estimators.test_callbacks import Counting
@@ -69,6 +70,12 @@ def test_the_better_of_two_kernels_is_kept(fitted):
     assert fitted.best_score_ == now
     assert fitted.certificate_.status == "optimal"
     assert isinstance(fitted.structure_, Mean)
+    # gamma was learned too, and only that structure was tried again
+    assert fitted.structure_.gamma not in (1.2, 12.0, 120.0, 1200.0)
+    assert fitted.scores_.shape[:2] == (5, 25)
+    tried = np.isfinite(fitted.scores_[:, 0, 0])
+    assert tried.sum() == 1
+    assert structure_labels_of(fitted)[int(np.argmax(tried))] == str(fitted.structure_)
     assert first.right.value == 1.0
     assert_allclose(fitted.feature_relevances_.sum(), 1.0)
     assert fitted.feature_relevances_[:2].min() > fitted.feature_relevances_[2:].max()
@@ -99,8 +106,9 @@ def test_it_pays_where_tasks_are_related_and_costs_nothing_elsewhere(
         {"structures": "identity"},
         {"kernels": [Learnable(Gaussian(0.3))]},
         {"loss": "huber"},
+        {"alpha_per_output": True},
     ],
-    ids=["kernel", "identity", "learnable", "huber"],
+    ids=["kernel", "identity", "learnable", "huber", "alphas"],
 )
 def test_elsewhere_there_is_one_kernel(given):
     X, y, ids = few_of("alike")
@@ -123,6 +131,7 @@ def test_tasks_with_free_intercepts_have_it_too(structure):
     model = OutputKernelRegressorCV(structures=[structure])
     (_, before), (_, now) = kernels_of(model.fit(X, y, task=ids))
     assert model.best_score_ == max(before, now)
+    assert str(model.structure_) == str(structure)  # it was named
     assert np.ptp(model.intercept_) > 0
 
 
@@ -163,6 +172,32 @@ def test_at_most_so_many_rows_are_used(monkeypatch, fitted):
     assert again.certificate_.status == "optimal"
 
 
+def test_a_column_may_be_constant_among_those_rows(monkeypatch):
+    monkeypatch.setattr(rows_of_tasks, "MOST_ROWS", 50)
+    X, y, ids = few_of("alike")
+    X = np.column_stack([X, np.arange(len(y)) == 3])
+    for random_state in range(3):  # one of them draws no row with a one
+        model = OutputKernelRegressorCV(alphas=3, random_state=random_state)
+        assert model.fit(X, y, task=ids).feature_relevances_.shape == (5,)
+
+
+def test_the_unit_of_targets_that_are_not_normalised_does_not_matter():
+    X, y, ids = few_of("alike")
+    models = [
+        OutputKernelRegressorCV(alphas=6, normalize_y=False).fit(X, unit * y, task=ids)
+        for unit in (1.0, 1e-4)
+    ]
+    scores = [kernels_of(model)[1][1] for model in models]
+    assert_allclose(scores[1], scores[0], rtol=1e-3)
+
+
+def test_scores_that_are_nan_are_said_to_be():
+    X, y, ids = few_of("alike")
+    model = OutputKernelRegressorCV(alphas=2, scoring=lambda *_: np.nan)
+    with pytest.raises(ValueError, match="Every mean score"):
+        model.fit(X, y, task=ids)
+
+
 def test_copies_of_rows_are_rows_of_more_weight():
     X, y, ids = few_of("alike")
     twice = [np.concatenate([part, part]) for part in (X, y, ids)]
@@ -194,6 +229,17 @@ def test_steps_and_time_are_foretold():
     one = clone(model).set_params(structures=[Identity()])
     few = one.forecast(X, y, task=ids).seconds
     assert model.forecast(X, y, task=ids).seconds > 1.5 * few
+    named = clone(model).set_params(kernel=Learnable(Gaussian(0.3)))
+    callback = Counting()
+    named.set_callbacks(callback).fit(X, y, task=ids)
+    assert sum(c.startswith("end kernel") for c in callback.calls) == 1
+
+
+def test_many_tasks_have_one_kernel(monkeypatch):
+    monkeypatch.setattr(rows_of_tasks, "MOST_TASKS", N_TASKS - 1)
+    X, y, ids = few_of("alike")
+    model = OutputKernelRegressorCV(structures=[Mean(12.0)], alphas=3)
+    assert len(kernels_of(model.fit(X, y, task=ids))) == 1
 
 
 def test_a_search_by_gradient_learns_how_much_tasks_are_alike():

@@ -72,12 +72,15 @@ def _search(fitted, structures, alphas, scores, alpha):
     """Make a fitted search of two kernels, the first of which is dropped."""
     tried = [structure for structure in structures for _ in range(alphas.shape[1])]
     stages = np.repeat([1, 2, 2], [3, len(tried), len(tried)])
+    means = scores.mean(axis=-1).ravel()
+    means = np.concatenate([np.zeros(3), means - 1.0, means])
     return fitted(
         alphas_=alphas,
         scores_=scores,
         cv_results_={
             "stage": stages,
             "param_structure": np.array(["dropped"] * 3 + 2 * tried, dtype=object),
+            "mean_test_score": means,
         },
         alpha_=alpha,
         scoring="r2",
@@ -118,7 +121,9 @@ def test_structures_are_those_that_were_compared(structures):
     )
     search.fit(X, X[:, 0] + 0.1 * rng.normal(size=30), task=task)
     display = RegularizationPathDisplay.from_estimator(search)
-    tried = for_tasks(2) if structures is None else (Identity(), LowRank(1))
+    tried = [*(for_tasks(2) if structures is None else (Identity(), LowRank(1)))]
+    # the best one may have been learned, with the kernel
+    tried[display.chosen[0]] = search.structure_
     assert display.structure_labels == [str(structure) for structure in tried]
     assert display.structure_labels[display.chosen[0]] == str(search.structure_)
     assert display.alphas[display.chosen] == search.alpha_

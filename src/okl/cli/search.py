@@ -231,7 +231,7 @@ def _candidate(
     path = np.stack(
         [table[f"split{fold}_test_score"][places] for fold in range(n_folds)], axis=-1
     )
-    structure = search.structures[row]
+    structure = table["param_structure"][places[0]]
     parameters = search.get_params(deep=False)
     parameters["fit_intercept"] = of_single_fit(search)
     kind = (

@@ -83,11 +83,11 @@ class GradientSearchCV(CallbackSupportMixin, ByBestEstimator):
         any smooth loss and structure, for a kernel for each output and for several
         kernels ``"folds_likelihood"``, by fits to the folds. ``"auto"`` is the
         likelihood, or with more than a fifth as many features as rows the leave-one-out
-        error, where they are in closed form, else the likelihood of folds. Of related
-        outputs of which some targets are missing the targets are one column, and the
-        closed form costs the cube of their number: ``"auto"`` takes it for up to 2000,
-        and the criteria that leave out one row need one target in each. So have data in
-        long form (``task``), whose tasks have one variance of the noise together.
+        error, where they are in closed form, else the likelihood of folds. If some
+        targets of related outputs are missing, a closed form costs the cube of the
+        number of targets: ``"auto"`` takes one for up to 2000 of them, and the error of
+        folds in the place of the leave-one-out error, which needs one target in each
+        row, as data in long form have (``task``). Tasks have one variance of the noise.
     cv : int, splitter, iterable or None, default=None
         Folds of the criteria that have some; None for five, shuffled and stratified.
     priors : bool, default=True

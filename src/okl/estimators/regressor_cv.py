@@ -128,14 +128,16 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         normalised targets. Of alphas of outputs it is their geometric mean.
     scores_ : array (n_structures, n_alphas, n_folds)
         The held-out scores with the kernel chosen; n_folds is one where rows were left
-        out one by one. NaN at alphas that a fold left out, see ``search``.
+        out one by one. NaN at alphas that a fold left out, see ``search``, and of
+        structures that were not tried with that kernel, see the notes.
     best_score_ : float
         The largest mean over folds.
     feature_relevances_ : array (n_features,)
         Where the kernel chosen is that of ``"auto"``: how much predictions change along
         each column, the mean squared derivative times the variance of the column,
         summed over outputs in units of their spread; these numbers sum to one. They are
-        those of independent outputs on the rows that the kernel was learned from.
+        those of the outputs, independent or of related tasks, for which the kernel was
+        learned, on the rows that it was learned from.
     cv_results_ : dict of arrays
         One entry for each kernel, structure and alpha that was tried, in the form of
         `sklearn.model_selection.GridSearchCV`: ``stage`` (1 or 2), ``param_kernel``,
@@ -171,14 +173,16 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     search holds out have influenced it, so that all scores are a little optimistic:
     alike for all structures, but not in comparison with other ``kernels``.
 
-    *Tasks.* A kernel of independent tasks of few rows says little. Once it has been
-    tried, its weights and widths, the constant of shared intercepts and the gamma of a
-    `Mean` are therefore learned once more, for the relation of tasks that was found
-    with it, or the output kernel: by up to 40 evaluations of the restricted likelihood
-    of all targets together, of at most 1000 rows. The kernel is then tried as the first
-    one was (it is the second one of ``cv_results_``), and kept if its best score is
-    better. So in a search that learns its kernel, takes ``task`` and the squared loss,
-    whatever the structures, unless all leave tasks unrelated.
+    *Tasks.* Few rows of each say little of a kernel of independent tasks. Once it has
+    been tried, its weights and widths, the constant of shared intercepts and, if no
+    structures were named, the gamma of a `Mean` are therefore learned once more, for
+    the best structure, or the output kernel that was fitted with it: by up to 40
+    iterations of a search for the largest restricted likelihood of all targets
+    together, of at most 1000 rows and 500 tasks. The kernel that is found, the second
+    one of ``cv_results_``, is tried with this structure alone, at every alpha, and kept
+    if its best score is better. So in a search that learns its kernel and takes
+    ``task``, with the squared loss, unless no structure relates tasks, or each has an
+    alpha of its own.
 
     An evaluation takes the cube of the number of rows, and with the Laplacian kernel
     also their square times the number of columns (above 10^8 it is not tried). The

@@ -62,7 +62,8 @@ def structure_labels_of(estimator: Any) -> list[str]:
     """Name the structures that a search compared, in the order of its ``alphas_``.
 
     They are read from ``cv_results_``, as ``structures`` may be None. Its last stage
-    has every structure at every alpha for each kernel.
+    has every structure at every alpha for each kernel; that of tasks that was learned
+    once more has its relation in the place of one of them.
 
     Parameters
     ----------
@@ -74,9 +75,12 @@ def structure_labels_of(estimator: Any) -> list[str]:
     list of str
         The text of each structure.
     """
-    table, n_alphas = estimator.cv_results_, estimator.alphas_.shape[1]
-    last = table["param_structure"][table["stage"] == 2]
-    return [str(one) for one in last[: estimator.alphas_.size : n_alphas]]
+    table, (n_structures, n_alphas) = estimator.cv_results_, estimator.alphas_.shape
+    stage = table["stage"] == 2
+    best = int(np.nanargmax(table["mean_test_score"][stage]))
+    first = best - best % (n_structures * n_alphas)
+    own = table["param_structure"][stage][first:]
+    return [str(one) for one in own[: n_structures * n_alphas : n_alphas]]
 
 
 def chosen_point(estimator: Any) -> tuple[int, int]:

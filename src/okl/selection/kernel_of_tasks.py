@@ -5,7 +5,7 @@ little. Once it is known how tasks are related, the rows of all of them are abou
 same functions. The parameters move on from where they are to those at which all targets
 are likeliest, under that relation: the restricted likelihood of data in long form
 (`criteria/joined.py`). If the output kernel is given up to a parameter, as `Mean` is,
-that is learned along; one that was fitted stays as it is.
+that may be learned along; one that was fitted stays as it is, and is fitted anew later.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from okl.selection.learned_kernel import LearnedKernel
 from okl.selection.learning import learn
 from okl.selection.path import largest_alpha
 from okl.selection.sensitivity import shares_of_columns
-from okl.selection.standard_columns import StandardColumns
 from okl.selection.standard_kernel import StandardKernel
 from okl.solvers import solve
 from okl.structures import Fixed, Structure
@@ -42,8 +41,9 @@ def learn_for_relation(
     output_kernel: np.ndarray | None,
     alpha: float,
     *,
+    learns_structure: bool,
     row_weights: np.ndarray | None,
-) -> LearnedKernel:
+) -> tuple[LearnedKernel, Structure]:
     """Learn a kernel of tasks for their relation.
 
     Parameters
@@ -61,26 +61,29 @@ def learn_for_relation(
         The one that was fitted with it; None if the structure fixes it.
     alpha : float
         The one that was chosen; it stays as it is.
+    learns_structure : bool
+        Whether parameters of a structure that fixes the output kernel are learned.
     row_weights : array (n_samples,) or None
         How much each row counts for means.
 
     Returns
     -------
-    LearnedKernel
+    LearnedKernel and Structure
+        The latter with what was learned of it.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         If targets have no likelihood where learning starts.
     """
-    relation = structure if output_kernel is None else _fixed(output_kernel)
+    given = _given(structure, output_kernel, observed.n_outputs, learns_structure)
     columns, fit_intercept = standard.columns, criterion.fit_intercept
     Z = columns.rows(X)
     found = learn(
         Z,
         observed,
         standard.whole,
-        relation,
+        given,
         alpha,
         criterion,
         fit_intercept=fit_intercept,
@@ -95,16 +98,27 @@ def learn_for_relation(
     inputs = observed.inputs(operator, fit_intercept=fit_intercept)
     problem = observed.formulate(inputs, found.structure).problem
     solution = solve(problem, alpha, tol=_TOL, max_iter=_MAX_ITER)
-    deviations = StandardColumns.of(Z, row_weights, centred=True).deviations
+    means = np.average(Z, axis=0, weights=row_weights)
+    deviations = np.sqrt(np.average((Z - means) ** 2, axis=0, weights=row_weights))
     coefficients = solution.dual_coef.dense()
     shares = shares_of_columns(learned.inside, Z, coefficients, deviations)
-    searched = observed.formulate(inputs, structure).problem
+    relation = found.structure if given is structure else structure
+    searched = observed.formulate(inputs, relation).problem
     smallest = alpha / largest_alpha(searched, decomposes=False)
     kernel = learned.on(X, row_weights)
-    return LearnedKernel(kernel, columns.of_all(shares), smallest, learned)
+    relevances = columns.of_all(shares)
+    return LearnedKernel(kernel, relevances, smallest, learned), relation
 
 
-def _fixed(output_kernel: np.ndarray) -> Fixed:
-    """Return a matrix that was fitted, with a ridge."""
-    m = len(output_kernel)
-    return Fixed(output_kernel + _RIDGE * np.trace(output_kernel) / m * np.eye(m))
+def _given(
+    structure: Structure, fitted: np.ndarray | None, n_tasks: int, learns: bool
+) -> Structure:
+    """Return the structure, or the output kernel that it has, as one to be learned."""
+    if fitted is not None:
+        ridge = _RIDGE * np.trace(fitted) / n_tasks
+        return Fixed(fitted + ridge * np.eye(n_tasks))
+    if learns:
+        return structure
+    known = structure.known(np.empty((1, n_tasks)))
+    assert known is not None
+    return Fixed(known.matrix())

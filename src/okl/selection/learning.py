@@ -168,8 +168,9 @@ def learn(
     )
     objective = Objective(X, model, criterion, space, priors)
     if objective.forms_matrices:
-        _require_memory(model, n_samples, budget)
-        keep_freed_memory(_OF_CRITERION * 8 * n_samples**2)
+        order = criterion.order(model.judged_structure, n_samples)
+        _require_memory(model, n_samples, order, budget)
+        keep_freed_memory(_OF_CRITERION * 8 * order**2)
     if all_matter:
         _check_space(space, model, X, observed.n_outputs)
     _check_objective(objective, observed.n_outputs)
@@ -278,8 +279,9 @@ def n_parts(kernel: Kernel) -> int:
     return sum(isinstance(value, Kernel) for value in parts)
 
 
-def _require_memory(model: Model, n_samples: int, budget: float) -> None:
-    needed = n_arrays(model.kernels) * 8 * n_samples**2
+def _require_memory(model: Model, n_samples: int, order: int, budget: float) -> None:
+    of_kernels = n_arrays(model.kernels) - _OF_CRITERION
+    needed = 8 * (of_kernels * n_samples**2 + _OF_CRITERION * order**2)
 
     def purpose() -> str:
         return f"Learning the hyperparameters of {model.kernel} on {n_samples} rows"

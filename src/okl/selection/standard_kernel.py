@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from okl.kernels import Constant, Kernel
+from okl.selection.linear_plus import scaled
 from okl.selection.standard_columns import StandardColumns
 
 
@@ -38,6 +39,11 @@ class StandardKernel(NamedTuple):
         if self.constant is None:
             return self._replace(inside=kernel)
         return self._replace(inside=kernel.left, constant=kernel.right.value)
+
+    def times(self, factor: float) -> StandardKernel:
+        """Return the kernel multiplied by a factor."""
+        constant = None if self.constant is None else self.constant * factor
+        return self._replace(inside=scaled(self.inside, factor), constant=constant)
 
     def on(self, X: np.ndarray, row_weights: np.ndarray | None) -> Kernel:
         """Return the kernel on X; with a constant it is centred here, else in fits."""

@@ -136,6 +136,32 @@ def test_it_is_the_restricted_likelihood(intercept, structure):
     assert_allclose(value(found, K, ALPHA, structure), expected / 2, rtol=1e-9)
 
 
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_alphas_of_outputs_do_not_change_the_unit_of_the_density(intercept):
+    # y has the covariance K L + diag(alpha), in its own units, whatever alpha is
+    Y, K = sample()
+    rows, outputs = np.nonzero(OBSERVED)
+    y, L = Y[rows, outputs], psd(M, 4)
+    observed = Observed(Y, Squared(), OBSERVED)
+    criterion = RestrictedLikelihood(observed, fit_intercept=intercept)
+
+    def density(alpha):
+        A = joint(K, rows, outputs, L, 1.0)[0] - np.eye(len(y))
+        A += np.diag(np.broadcast_to(alpha, M)[outputs])
+        H = (outputs[:, None] == np.arange(M)) * 1.0
+        inverse, found = np.linalg.inv(A), np.linalg.slogdet(A)[1]
+        if intercept:
+            inside = H.T @ inverse @ H
+            inverse = inverse - inverse @ H @ np.linalg.solve(inside, H.T @ inverse)
+            found += np.linalg.slogdet(inside)[1]
+        freedom = len(y) - M * intercept
+        return (freedom * np.log(y @ inverse @ y) + found) / 2
+
+    values = [value(criterion, K, a, Fixed(L)) for a in (ALPHA, ALPHAS)]
+    expected = density(ALPHAS) - density(ALPHA)
+    assert_allclose(values[1] - values[0], expected, rtol=1e-8)
+
+
 @each
 def test_rows_of_tasks_are_left_out(structure):
     # each is predicted by a fit to all others, with the best intercepts
@@ -200,5 +226,7 @@ def test_what_tasks_do_not_have():
     with pytest.raises(ValueError, match=r"Fold . has no training row .* output 1"):
         FoldsError(long, halves, fit_intercept=True)
     each_its_own = Observed(Y[:, :1], Squared(), tasks=Tasks(np.arange(N), N))
-    with pytest.raises(ValueError, match="at least 5 rows"):
+    with pytest.raises(ValueError, match="Every task has one row"):
         RestrictedLikelihood(each_its_own, fit_intercept=True)
+    with pytest.raises(ValueError, match="at least 5 rows"):
+        RestrictedLikelihood(long.restrict(np.arange(4)), fit_intercept=False)

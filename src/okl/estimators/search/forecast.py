@@ -114,7 +114,9 @@ class Forecast:
                 seconds += _of_trial(second, n, size, [Identity()], alphas, decomposes)
         if search.learns_again:
             seconds += _of_learning_again(search.learning)
-            seconds += _of_trial(second, n, chosen[-1], structures, alphas, decomposes)
+            seconds += _of_trial(
+                second, n, chosen[-1], structures[-1:], alphas, decomposes
+            )
         known = any("known" in s.capabilities for s in structures)
         if decomposes and second.folds is not None and not known:
             seconds += _unit() * n * chosen[-1] ** 2  # of the fit to all rows

@@ -87,6 +87,8 @@ def planned(
         learning=learning,
         unlearned=unlearned,
         goes_on=learning is not None
+        and learning.of_tasks is None
+        and len(kernels) == 1
         and model.eps is None
         and np.ndim(model.alphas) == 0,
     )

@@ -14,8 +14,9 @@ from okl.selection.kernel_of_tasks import learn_for_relation
 from okl.selection.learned_kernel import LearnedKernel
 from okl.structures import Structure
 
-# Rows that it is learned from at most: an evaluation costs the cube of their number.
-MOST_ROWS = 1000
+# Rows that it is learned from at most, and tasks that there may be: an evaluation costs
+# the cubes of these numbers.
+MOST_ROWS, MOST_TASKS = 1000, 500
 
 
 @dataclass(frozen=True)
@@ -26,18 +27,25 @@ class RowsOfTasks:
     ----------
     X : array (n_some, n_features)
     observed : Observed
-        Their targets, numbers in long form.
+        Their targets, numbers in long form, divided by the root of their mean square:
+        the priors of weights of kernels are around one.
+    unit : float
+        That mean square.
     criterion : RestrictedLikelihood
         Of these.
     row_weights : array (n_some,) or None
+    learns_structure : bool
+        Whether parameters of structures are learned too, as where none was named.
     share : float
         Their number over that of all rows that count.
     """
 
     X: np.ndarray
     observed: Observed
+    unit: float
     criterion: RestrictedLikelihood
     row_weights: np.ndarray | None
+    learns_structure: bool
     share: float
 
     @classmethod
@@ -48,15 +56,19 @@ class RowsOfTasks:
         row_weights: np.ndarray | None,
         share: float,
         *,
+        learns_structure: bool,
         fit_intercept: bool,
         random_state: Any,
     ) -> RowsOfTasks | None:
         """Return at most `MOST_ROWS` of some rows, drawn with the seed.
 
-        None if they are not those of tasks, their loss is not the squared one, or there
-        is nothing to learn from, as where every task has one row and an intercept.
+        None if they are not those of at most `MOST_TASKS` tasks, their loss is not the
+        squared one, or there is nothing to learn from, as where every task has one row
+        and an intercept.
         """
         if observed.tasks is None or "quadratic" not in observed.loss.capabilities:
+            return None
+        if observed.n_outputs > MOST_TASKS:
             return None
         n = len(X)
         if n > MOST_ROWS:
@@ -64,11 +76,15 @@ class RowsOfTasks:
             rows.sort()
             X, observed, share = X[rows], observed.restrict(rows), share * len(rows) / n
             row_weights = None if row_weights is None else row_weights[rows]
+        unit = float(np.average(observed.targets**2, weights=observed.weights))
+        if unit > 0:
+            observed = replace(observed, targets=observed.targets / np.sqrt(unit))
         try:
             criterion = RestrictedLikelihood(observed, fit_intercept=fit_intercept)
         except ValueError:
             return None
-        return cls(X, observed, criterion, row_weights, share)
+        weights = row_weights
+        return cls(X, observed, unit, criterion, weights, learns_structure, share)
 
     def learn_again(
         self,
@@ -76,7 +92,7 @@ class RowsOfTasks:
         structure: Structure,
         output_kernel: np.ndarray | None,
         alpha: float,
-    ) -> LearnedKernel | None:
+    ) -> tuple[LearnedKernel, Structure] | None:
         """Learn a kernel once more, for the relation of tasks that was found.
 
         Parameters
@@ -87,22 +103,28 @@ class RowsOfTasks:
 
         Returns
         -------
-        LearnedKernel or None
-            None for one that was named, and where the criterion has no value.
+        LearnedKernel and Structure, or None
+            None for a kernel that was named, and where the criterion has no value.
         """
         if learned.standard is None:
             return None
         try:
-            found = learn_for_relation(
-                learned.standard,
+            found, relation = learn_for_relation(
+                learned.standard.times(1.0 / self.unit),
                 self.X,
                 self.observed,
                 self.criterion,
                 structure,
                 output_kernel,
-                alpha,
+                alpha / self.unit,
+                learns_structure=self.learns_structure,
                 row_weights=self.row_weights,
             )
         except np.linalg.LinAlgError:
             return None
-        return replace(found, smallest=found.smallest * self.share)
+        assert found.standard is not None
+        standard = found.standard.times(self.unit)
+        kernel = standard.on(self.X, self.row_weights)
+        smallest = found.smallest * self.share
+        found = replace(found, kernel=kernel, standard=standard, smallest=smallest)
+        return found, relation

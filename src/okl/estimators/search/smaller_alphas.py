@@ -18,8 +18,9 @@ from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.structures import Structure
 
-# Alphas that are added at a time, and how often.
-_MORE, _TIMES = 5, 3
+# Alphas that are added at a time, how often, and the least ratio of two of them: with
+# few alphas the next ones are far below any that is of use, and fits take long.
+_MORE, _TIMES, _RATIO = 5, 2, 0.2
 
 
 def with_smaller_alphas(
@@ -39,11 +40,12 @@ def with_smaller_alphas(
         Those of the trial.
     """
     for _ in range(_TIMES):
-        if trial.ratios is not None or not np.isfinite(trial.best):
+        few = trial.alphas.shape[1] < 2
+        if few or trial.ratios is not None or not np.isfinite(trial.best):
             break
         row, column = trial.chosen
         grid = trial.alphas[row]
-        if len(grid) < 2 or column < len(grid) - 1:
+        if column < len(grid) - 1 or grid[-1] < _RATIO * grid[-2]:
             break
         smaller = replace(experiment, alphas=list(trial.next_alphas(_MORE)[row]))
         structure, kernel = structures[row], trial.kernel

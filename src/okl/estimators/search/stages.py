@@ -24,7 +24,7 @@ from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
 from okl.estimators.search.smaller_alphas import with_smaller_alphas
 from okl.estimators.search.steps import Step
-from okl.estimators.search.to_be_learned import learnables, with_learned
+from okl.estimators.search.to_be_learned import is_auto, learnables, with_learned
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
 from okl.selection.learned_kernel import LearnedKernel
@@ -104,9 +104,11 @@ class Search:
     @property
     def learns_again(self) -> bool:
         """Whether a kernel is learned once more, for the relation of tasks found."""
-        related = any("identity" not in one.capabilities for one in self.structures)
-        of_tasks = self.learning is not None and self.learning.of_tasks is not None
-        return of_tasks and related
+        if self.learning is None or self.learning.of_tasks is None:
+            return False
+        made = any(map(is_auto, learnables(self.kernels)))
+        made = made or any(one.standard is not None for one in self.learned)
+        return made and any("identity" not in s.capabilities for s in self.structures)
 
     @property
     def n_steps(self) -> int:
@@ -145,10 +147,15 @@ class Search:
     ) -> tuple[Search, Trial]:
         """Learn the best kernel of tasks once more, for the relation that was found.
 
-        Return the search with it and its trial, if that is better, else what there was.
+        It is tried with that relation alone, whose parameters may be learned as well.
+        Where tasks have an alpha each the kernel stays what it is.
+        Return the search with both and their trial, if that is better, else what there
+        was.
         """
         mine = [one for one in self.learned if one.kernel is trial.kernel]
         if self.learning is None or not (self.learns_again and mine):
+            return self, trial
+        if trial.ratios is not None or not np.isfinite(trial.best):
             return self, trial
         row, column = trial.chosen
         structure, alpha = self.structures[row], float(trial.alphas[row, column])
@@ -169,12 +176,17 @@ class Search:
             found = again(mine[0], structure, output_kernel, alpha)
         if found is None:
             return self, trial
-        second = replace(self.second, eps=self._reaching([found]))
-        better = self._tried(second, found.kernel, step, trial.rival)
-        results.add(2, better, self.structures)
+        learned, relation = found
+        second = replace(self.second, eps=self._reaching([learned]))
+        better = second.run(learned.kernel, [relation], step, trial.rival)
+        better = better.as_row(row, len(self.structures))
+        structures = [*self.structures]
+        structures[row] = relation
+        results.add(2, better, structures)
         if not better.best > trial.best:
             return self, trial
-        return replace(self, learned=[*self.learned, found]), better
+        learned_so_far = [*self.learned, learned]
+        return replace(self, learned=learned_so_far, structures=structures), better
 
     def _reaching(self, found: Sequence[LearnedKernel]) -> float:
         """Return the smallest alpha over the largest, for kernels that were learned."""

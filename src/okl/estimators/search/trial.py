@@ -109,25 +109,43 @@ class Trial:
 
     def continued(self, row: int, further: Trial) -> Trial:
         """Return the trial with the next alphas, tried with one structure alone."""
-        n_more = further.alphas.shape[1]
+        n_structures, n_more = len(self.alphas), further.alphas.shape[1]
+        further = further.as_row(row, n_structures)
 
-        def joined(mine: np.ndarray, other: np.ndarray) -> np.ndarray:
-            more = np.full((len(mine), n_more, *mine.shape[2:]), np.nan)
-            more[row] = other[0]
+        def joined(mine: np.ndarray | None, more: np.ndarray | None) -> Any:
+            if mine is None or more is None:
+                return None
             return np.concatenate([mine, more], axis=1)
 
-        temperatures, race = self.temperatures, None
-        if temperatures is not None and further.temperatures is not None:
-            temperatures = joined(temperatures, further.temperatures)
-        if self.race is not None and further.race is not None:
-            race = joined(self.race, further.race)
         return replace(
             self,
-            alphas=np.concatenate([self.alphas, self.next_alphas(n_more)], axis=1),
+            alphas=joined(self.alphas, self.next_alphas(n_more)),
             scores=joined(self.scores, further.scores),
             largest_gap=max(self.largest_gap, further.largest_gap),
-            temperatures=temperatures,
-            race=race,
+            temperatures=joined(self.temperatures, further.temperatures),
+            race=joined(self.race, further.race),
+        )
+
+    def as_row(self, row: int, n_structures: int) -> Trial:
+        """Return a trial of one structure as one of several, of which it is a row.
+
+        The others have no scores, and the alphas of this one.
+        """
+
+        def placed(mine: np.ndarray | None) -> Any:
+            if mine is None:
+                return None
+            whole = np.full((n_structures, *mine.shape[1:]), np.nan)
+            whole[row] = mine[0]
+            return whole
+
+        return replace(
+            self,
+            formulations=self.formulations * n_structures,
+            alphas=np.repeat(self.alphas, n_structures, axis=0),
+            scores=placed(self.scores),
+            temperatures=placed(self.temperatures),
+            race=placed(self.race),
         )
 
     @property

@@ -126,6 +126,10 @@ class Criterion(ABC):
             Whether the derivative in K is asked for. Without it there may be zeros.
         """
 
+    def order(self, structure: Structure, n_samples: int) -> int:
+        """Return the number of rows of the matrices that an evaluation forms."""
+        return n_samples
+
     def groups_of_rows(self, structure: Structure) -> list[np.ndarray] | None:
         """Return groups of rows, if entries of K between two groups do not matter.
 

@@ -78,8 +78,15 @@ class ClosedFormCriterion(Criterion):
         self.fit_intercept = fit_intercept
         self.of_tasks = observed.tasks is not None
         targets, self._weights = _as_matrix(observed)
-        if self.of_tasks and fit_intercept:  # a single row is its intercept
-            self._weights *= (self._weights > 0).sum(axis=0) > 1
+        if self.of_tasks and fit_intercept:
+            several = (self._weights > 0).sum(axis=0) > 1
+            if not np.any(several):
+                raise ValueError(
+                    "Every task has one row, which is its own intercept, so that no "
+                    "row says anything of a kernel. Pass fit_intercept='shared' or "
+                    "False."
+                )
+            self._weights *= several
         weights = self._weights
         _check_rows(weights)
         self.targets = np.where(weights > 0, targets, 0.0)
@@ -99,6 +106,12 @@ class ClosedFormCriterion(Criterion):
             )
         self.targets[:, self.constant] = 0.0
         self.floors = np.where(self.constant, 0.0, FLOOR * variances)
+
+    def order(self, structure: Structure, n_samples: int) -> int:
+        """Return how many targets are factorised together."""
+        known = structure.known(self.targets)
+        joins = self._weights.shape[1] > 1 and known is not None and known.couples
+        return max(n_samples, int(np.sum(self._weights > 0))) if joins else n_samples
 
     def groups_of_rows(self, structure: Structure) -> list[np.ndarray] | None:
         """Return groups of rows that no output joins; each has some outputs, say."""
@@ -192,7 +205,8 @@ class ClosedFormCriterion(Criterion):
             raise ValueError(
                 "With missing targets or weights of single entries "
                 f"{type(self).__name__} has no closed form for {structure}, which "
-                "relates outputs. Use 'restricted_likelihood' or 'folds_likelihood'."
+                "relates outputs. Use 'restricted_likelihood', 'folds_error' or "
+                "'folds_likelihood'."
             )
         return True
 

@@ -6,9 +6,10 @@ outputs t_e, are one column with the covariance
 
 .. math:: A = M + W^{-1}, \qquad M_{ef} = K_{r_e r_f} L_{t_e t_f} / \alpha,
 
-and one intercept for each output. An evaluation costs the cube of their number. With G
-the weights of the entries of M, those of K_ij are the sum of G_ef L_{t_e t_f} / alpha
-over the targets e of row i and f of row j, and those of L are found likewise.
+and a free intercept for each output, or none. An evaluation costs the cube of their
+number. With G the weights of the entries of M, those of K_ij are the sum of
+G_ef L_{t_e t_f} / alpha over the targets e of row i and f of row j, and those of L are
+found likewise.
 """
 
 from __future__ import annotations

@@ -39,4 +39,7 @@ class LeaveOneOutLikelihood(LeaveOneOut):
         value = float(np.sum((totals * np.log(variances))[scored]))
         value -= float(np.sum((model.weights * logs)[:, scored]))
         of_dual = weights * residuals / variances
-        return Judgement(value / 2, of_dual, 0.5, weights / (2 * precisions))
+        # targets that are multiplied by D have another density
+        value = value / 2 - float(self.totals @ np.log(model.scales))
+        of_variance = weights / (2 * precisions)
+        return Judgement(value, of_dual, 0.5, of_variance, self.totals)

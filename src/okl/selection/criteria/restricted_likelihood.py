@@ -61,9 +61,13 @@ class RestrictedLikelihood(ClosedFormCriterion):
             inside[block.outputs] = (block.kernel_trace - fitted) / 2
         if not coupled:
             return Derivative(value, parts, inside)
+        # targets that are multiplied by D have another density
+        own = np.broadcast_to((self._weights > 0).sum(axis=0), self.totals.shape)
+        own = np.maximum(own - float(self.fit_intercept), 0.0)
+        value -= float(own @ np.log(model.scales))
         dual = np.zeros_like(targets)
         for block in model.blocks:
             dual[np.ix_(block.rows, block.outputs)] = block.dual
         full = -precisions[0] / 2 * (dual.T @ images)
         np.fill_diagonal(full, inside)
-        return Derivative(value, parts, symmetric(full), precisions * dual)
+        return Derivative(value, parts, symmetric(full), precisions * dual, own)
