@@ -274,14 +274,20 @@ above one, the default is better. {FINDINGS}
 
 
 FINDINGS = """Beside intercepts and
-scales of their own (*free*) it gains where tasks are alike, on mines, on classes of
-people and, the more tasks there are, on schools and the survey; for classes it loses a
-little on unrelated tasks. One model that is not told the tasks is better on classes of
-schools, by 5 % with many of them, and as good, within 1 %, on numbers of schools and on
-mines. On the survey a forest with indicators is better for classes of ten tasks, and as
-good elsewhere. Where tasks are unrelated one linear model each is as good. (Classes of
-people are told by the day of the recording, whose numbers are much larger than those of
-the other columns: the kernel keeps that unit, and so gains on all others.)"""
+scales of their own (*free*) it gains where tasks are alike, in clusters, on mines, on
+classes of people and, the more tasks there are, on schools and the survey; it loses 3
+to 4 % on unrelated tasks of classes and on opposite ones of numbers, and on the survey
+of ten tasks 8 % (an error of 8). To learn the kernel of numbers once more gains 11 %
+where tasks are alike or in clusters, and 2 % on the survey of 40 tasks; on the survey
+of ten, and on people, whose errors are a thousandth, what held-out rows preferred was
+worse by a tenth, with errors as large: over all lines it gains nothing. One model that
+is not told the tasks is better on classes of 1000 rows of schools, by 3 % (an error of
+3), and as good, within 1 to 2 %, on all other schools and on mines. On the survey of
+ten tasks a forest with indicators is better, and one that has no relation at all, a
+linear model of all rows with indicators, is as good. Where tasks are unrelated one
+linear model each is as good. (Classes of people are told by the day of the recording,
+whose numbers are much larger than those of the other columns: the kernel keeps that
+unit, and so gains on all others.)"""
 
 
 if __name__ == "__main__":
