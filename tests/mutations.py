@@ -163,6 +163,12 @@ MUTATIONS = [
         "tests/posterior",
     ),
     Mutation(
+        "selection/criteria/joined.py",
+        "weights *= _between(relation, outputs)",
+        "weights *= 1.0",
+        "tests/selection/criteria/test_joined.py",
+    ),
+    Mutation(
         "selection/objective.py",
         "value - log_prior, gradient - slope",
         "value - log_prior, gradient + slope",

@@ -139,8 +139,8 @@ class Model(ListedParameters, Component):
         Parameters
         ----------
         X : array or sparse matrix (n_samples, n_features)
-        like : array (n_samples, n_outputs)
-            The targets.
+        like : array (any, n_outputs)
+            Tells how many outputs there are.
         weights : array (n_samples,) or None
             How much each row counts.
         """
