@@ -1,6 +1,6 @@
 """Criteria of the squared loss and a given L, which need no fits.
 
-Targets are made independent where they can be (`decoupled.py`): in the eigenvectors of
+Targets are made independent where they can be (`decoupling.py`): in the eigenvectors of
 L, if all were observed, or output by output, if L couples none. Otherwise those that
 were observed are one column (`joined.py`), as are the rows of tasks.
 
@@ -9,7 +9,7 @@ does, outputs are multiplied by D, alpha_j = alpha / D_jj^2: what relates them i
 
 *Missing targets and weights of single entries* are no obstacle where L couples no
 outputs: each output then has its own rows. Where L couples them the criteria that leave
-out rows need weights of rows, or tasks, of which each row has one.
+out one row at a time need weights of rows, or tasks, of which each row has one.
 
 *Tasks* have one variance of the noise, and one mean squared error, whatever L is: a
 task may have a single row.
