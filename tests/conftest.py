@@ -71,6 +71,19 @@ def _few_threads():
         yield
 
 
+@pytest.fixture
+def briefly(monkeypatch):
+    """Have kernels be learned in a few steps, where not what is found is looked at."""
+    from okl.selection import kernel_of_folds, likeliest_kernel
+
+    for name, number in (("_ITERATIONS", 8), ("_FIRST", 3)):
+        monkeypatch.setattr(likeliest_kernel, name, number)
+    for name, number in (("_ITERATIONS", 1), ("_TRIED", 1), ("_TOL", 1e-3)):
+        monkeypatch.setattr(kernel_of_folds, name, number)
+    # the Matern kernel alone
+    monkeypatch.setattr(kernel_of_folds, "MOST_DISTANCES", 0)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _dtypes_in_sets():
     """Have array-api-strict look for a dtype in a set, where it compares it with each.

@@ -138,6 +138,7 @@ def test_tasks_and_classes_that_say_nothing_are_refused():
         take_apart(graded, ["mark"], None, "school")
 
 
+@pytest.mark.usefixtures("briefly")
 @pytest.mark.parametrize("numbers", [True, False], ids=["numbers", "classes"])
 def test_intercepts_are_those_of_the_search(numbers):
     table = sample()

@@ -8,6 +8,7 @@ from sklearn.model_selection import KFold
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
 from okl.estimators.search.fold_fits import still_needed
 from okl.selection.held_out import FoldScores, end_of_path
+from tests.covering import later
 from tests.samples import classes_of_sites
 
 GRID = 10.0 ** -np.arange(6)
@@ -91,7 +92,7 @@ def test_a_fold_unlike_the_others_ends_no_path(search, place):
     assert np.isnan(means[-1])
 
 
-@pytest.mark.parametrize("n_folds", [20, 60])
+@pytest.mark.parametrize("n_folds", [20, *later(60)])
 def test_many_small_folds_choose_as_one_that_fits_all(n_folds):
     rng = np.random.default_rng(4)
     X = rng.normal(size=(60, 2))

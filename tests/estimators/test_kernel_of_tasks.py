@@ -95,7 +95,8 @@ def test_it_pays_where_tasks_are_related_and_costs_nothing_elsewhere(
     few = is_few(ids)
 
     def error():
-        model = OutputKernelRegressorCV().fit(X[few], y[few], task=ids[few])
+        model = OutputKernelRegressorCV(alphas=8)
+        model.fit(X[few], y[few], task=ids[few])
         predicted = model.predict(X[~few], task=ids[~few])
         return mean_squared_error(y[~few], predicted)
 
@@ -105,6 +106,7 @@ def test_it_pays_where_tasks_are_related_and_costs_nothing_elsewhere(
     assert with_it < most[relation] * error()
 
 
+@pytest.mark.usefixtures("briefly")
 @pytest.mark.parametrize(
     "given",
     [
@@ -122,6 +124,7 @@ def test_elsewhere_there_is_one_kernel(given):
     assert len(kernels_of(model.fit(X, y, task=ids))) == 1
 
 
+@pytest.mark.usefixtures("briefly")
 def test_classes_of_tasks_and_targets_in_columns_have_one_kernel():
     X, y, ids = few_of("alike")
     model = OutputKernelClassifierCV(alphas=3, eps=1e-2, structures=[Mean(5.0)])
@@ -151,6 +154,7 @@ def test_where_no_function_is_found_the_first_kernel_stays():
     assert len(kernels_of(model)) == 1
 
 
+@pytest.mark.usefixtures("briefly")
 def test_what_a_matrix_cannot_be_factorised_for_is_left_out(monkeypatch):
     def fails(*_, **__):
         raise np.linalg.LinAlgError
@@ -161,6 +165,7 @@ def test_what_a_matrix_cannot_be_factorised_for_is_left_out(monkeypatch):
     assert len(kernels_of(model)) == 1
 
 
+@pytest.mark.usefixtures("briefly")
 def test_at_most_so_many_rows_are_used(monkeypatch):
     seen = []
     learn = rows_of_tasks.learn_for_relation
@@ -178,6 +183,7 @@ def test_at_most_so_many_rows_are_used(monkeypatch):
     assert again.certificate_.status == "optimal"
 
 
+@pytest.mark.usefixtures("briefly")
 def test_a_column_may_be_constant_among_those_rows(monkeypatch):
     constant = []
     learn = rows_of_tasks.learn_for_relation
@@ -228,6 +234,7 @@ def _numbered(folds):
     return [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in folds]
 
 
+@pytest.mark.usefixtures("briefly")
 def test_steps_and_time_are_foretold():
     X, y, ids = few_of("alike")
     callback = Counting()
@@ -247,6 +254,7 @@ def test_steps_and_time_are_foretold():
     assert sum(c.startswith("end kernel") for c in callback.calls) == 1
 
 
+@pytest.mark.usefixtures("briefly")
 def test_many_tasks_have_one_kernel(monkeypatch):
     monkeypatch.setattr(rows_of_tasks, "MOST_TASKS", N_TASKS - 1)
     X, y, ids = few_of("alike")

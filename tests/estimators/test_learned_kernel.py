@@ -38,7 +38,7 @@ from okl.losses import Huber, Squared
 from okl.metrics import log_loss
 from okl.operators import Dense
 from okl.problems import Observed
-from okl.selection import kernel_of_folds, likeliest_kernel
+from okl.selection import likeliest_kernel
 from okl.selection.criteria import LeaveOneOutError
 from okl.selection.folds import splitter_of
 from okl.selection.learned_kernel import learn_kernel
@@ -73,17 +73,6 @@ def classifier(**parameters):
 def fitted():
     """Fit what several tests look at."""
     return regressor().fit(X, Y)
-
-
-@pytest.fixture
-def briefly(monkeypatch):
-    """Have searches end early, where not what they find is looked at."""
-    for name, number in (("_ITERATIONS", 8), ("_FIRST", 3)):
-        monkeypatch.setattr(likeliest_kernel, name, number)
-    for name, number in (("_ITERATIONS", 1), ("_TRIED", 1), ("_TOL", 1e-3)):
-        monkeypatch.setattr(kernel_of_folds, name, number)
-    # the Matern kernel alone
-    monkeypatch.setattr(kernel_of_folds, "MOST_DISTANCES", 0)
 
 
 def numbers(kernel):
@@ -713,7 +702,7 @@ def test_folds_without_a_target_of_the_tasks_that_can_be_learned():
     X, task = rng.normal(size=(100, 3)), np.repeat(np.arange(10), 10)
     y = (np.arange(100) % 10 == 0).astype(int)
     y[:10] = X[:10, 0] > np.median(X[:10, 0])
-    for seed in range(4):
+    for seed in range(2):
         search = OutputKernelClassifierCV(
             structures="identity", alphas=1, random_state=seed
         )

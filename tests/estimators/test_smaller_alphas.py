@@ -59,6 +59,7 @@ def test_the_table_has_all_of_them(fitted):
     assert fitted.temperature_ in table["temperature"][table["chosen_alpha"]]
 
 
+@pytest.mark.usefixtures("briefly")
 @pytest.mark.parametrize(
     "given",
     [
@@ -79,6 +80,7 @@ def test_it_ends_where_it_was_told_to(rows, given, monkeypatch):
     assert model.alphas_.shape[1] == 2
 
 
+@pytest.mark.usefixtures("briefly")
 def test_a_coarse_grid_does_not_go_on(rows, monkeypatch):
     monkeypatch.setattr(stages.Search, "_reaching", lambda *_: 1e-3)
     X, y, ids = rows
