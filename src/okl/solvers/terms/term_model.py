@@ -43,8 +43,9 @@ _CLOSER, _SHORT = 0.1, 0.3
 FEW_ENTRIES = 3000
 # Newton steps for one model.
 _STEPS = 100
-# A line is followed until the slope is this part of the first; a step is none if it
-# changes C by so small a part.
+# A line is followed until the slope is this part of the first; a step is none if it is
+# so small a part of its direction, and of C. The last steps to an optimum are whole
+# ones that hardly change C; the first from zero may be a tiny part of its direction.
 _FLAT, _NONE = 1e-2, 1e-9
 
 
@@ -152,6 +153,8 @@ class TermModel:
             return None
         start = namespace(change).asarray(first, dtype=change.dtype)
         step = float(increasing_root(slope, start, flat=_FLAT))
-        if step**2 * inner(change, change) <= _NONE**2 * inner(point.dual, point.dual):
-            return None
+        if step <= _NONE:
+            size = step**2 * inner(change, change)
+            if size <= _NONE**2 * inner(point.dual, point.dual):
+                return None
         return inside + step * direction, line.at(self.problem, step), step
