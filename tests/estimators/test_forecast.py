@@ -72,6 +72,16 @@ def test_memory_is_that_of_the_peak_to_a_factor_of_two(search, y):
     assert said < 4 * peak
 
 
+def test_learning_a_kernel_of_many_outputs_takes_time_and_memory():
+    rows, targets, _ = draw(100, 1500)
+    search = OutputKernelRegressorCV(structures="identity", alphas=2)
+    said, few = search.forecast(rows, targets), search.forecast(rows, targets[:, :5])
+    # with five outputs most time goes into matrices of rows
+    assert said.seconds > 4 * few.seconds
+    peak = peak_of(search, rows, targets)
+    assert peak / 2 < said.memory < 2 * peak
+
+
 def test_memory_of_the_decomposition_that_says_the_alphas_of_outputs():
     # it is kept for the fit to all rows, beside the folds
     rng = np.random.default_rng(0)

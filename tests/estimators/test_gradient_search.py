@@ -1,6 +1,7 @@
 """A search over continuous hyperparameters by the gradient of a criterion."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from okl import (
     OutputKernelRegressorCV,
     certify,
 )
-from okl.kernels import Columns, Gaussian, Linear, PerOutput
+from okl.kernels import Columns, Gaussian, Linear, PerOutput, as_kernel
 from okl.model_selection import GradientSearchCV
 from okl.parameters import Learn, Tied
 from okl.structures import Mean, Sparse
@@ -522,3 +523,16 @@ def test_a_fold_without_a_class_or_an_output_names_it():
         )
         with pytest.raises(ValueError, match="a target of output weight"):
             search.fit(X, Y)
+
+
+def test_parameters_of_scikit_learns_kernels_are_said_to_stay():
+    X, y, _ = draw(20, 1)
+    model = OutputKernelRegressor(2.0 * as_kernel(RBF(5.0)), "identity")
+    with pytest.warns(UserWarning, match=r"parameters of RBF\(.* are not learned"):
+        found = GradientSearchCV(model).fit(X, y)
+    assert found.best_params_["kernel__left__value"] != 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        GradientSearchCV(model, ["alpha"]).fit(X, y)
+        fixed = as_kernel(RBF(5.0, "fixed"))
+        GradientSearchCV(model.set_params(kernel=fixed)).fit(X, y)

@@ -1,6 +1,7 @@
 """An alpha for each output: the loss of output j is divided by alpha_j."""
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -43,6 +44,19 @@ def test_independent_outputs_are_kernel_ridges(n_outputs):
     ridge = KernelRidge(alpha=alphas, kernel="rbf", gamma=0.5).fit(X, Y)
     assert_allclose(model.predict(X), ridge.predict(X), atol=1e-10)
     assert_allclose(model.dual_coef_, ridge.dual_coef_, atol=1e-9)
+
+
+def test_independent_outputs_take_no_matrix_of_outputs():
+    n_outputs = 3000
+    X, Y, _ = draw(N, n_outputs)
+    alphas = np.geomspace(0.01, 10, n_outputs)
+    tracemalloc.start()
+    model = OutputKernelRegressor(Gaussian(0.5), "identity", alphas).fit(X, Y)
+    again = certify(model, X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert again.status == "optimal"
+    assert peak < 8 * n_outputs**2 / 8
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])

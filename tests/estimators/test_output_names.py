@@ -8,8 +8,11 @@ from sklearn.model_selection import cross_val_score
 
 from okl import (
     OutputKernelClassifier,
+    OutputKernelExtension,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
+    ReducedRankRegression,
+    certify,
 )
 
 rng = np.random.default_rng(0)
@@ -86,3 +89,64 @@ def test_targets_whose_squares_leave_the_range_have_no_score(factor):
     model = OutputKernelRegressor().fit(X, factor * Y)
     with pytest.raises(ValueError, match=r"y_true has entries up to .* Rescale"):
         model.score(X, factor * Y)
+
+
+def test_numbers_are_names_where_they_were_in_another_order():
+    numbered = pd.DataFrame(Y.to_numpy())
+    model = OutputKernelRegressor().fit(X, numbered[[2, 0, 1]])
+    expected = model.score(X, numbered[[2, 0, 1]].to_numpy())
+    assert_allclose(model.score(X, numbered), expected)
+    assert_allclose(model.score(X, numbered[[1, 0, 2]]), expected)
+
+
+def test_weights_of_targets_are_found_by_name():
+    weights, order = Y.abs(), ["w", "u", "v"]
+    arrays = Y.to_numpy(), weights.to_numpy()
+    model = OutputKernelRegressor("rbf", "frobenius")
+    expected = model.fit(X, arrays[0], sample_weight=arrays[1]).predict(X)
+    score = model.score(X, arrays[0], sample_weight=arrays[1])
+    # those of the targets, where the outputs of the fit have no names
+    assert_allclose(model.score(X, Y, sample_weight=weights[order]), score)
+    model.fit(X, Y, sample_weight=weights[order])
+    assert_allclose(model.predict(X), expected)
+    assert_allclose(model.score(X, Y[order], sample_weight=weights), score)
+    assert_allclose(model.score(X, arrays[0], sample_weight=weights[order]), score)
+    wrong = model.score(X, arrays[0], sample_weight=weights[order].to_numpy())
+    assert abs(wrong - score) > 1e-3
+    # other names say nothing of the outputs
+    renamed = weights.rename(columns=str.upper)
+    assert_allclose(model.score(X, Y, sample_weight=renamed), score)
+
+
+def test_weights_of_labels_are_found_by_name():
+    labels, weights, order = (Y > 0).astype(int), Y.abs(), ["w", "u", "v"]
+    model = OutputKernelClassifier(loss="logistic")
+    expected = model.fit(X, labels, sample_weight=weights).decision_function(X)
+    model.fit(X, labels, sample_weight=weights[order])
+    assert_allclose(model.decision_function(X), expected)
+
+
+def test_outputs_that_were_added_are_found_by_name():
+    model = OutputKernelRegressor().fit(X, Y)
+    new = pd.DataFrame({"n": Y["u"] - Y["v"], "o": Y["w"] ** 2})
+    weights = new.abs()
+    later = OutputKernelExtension(model).fit(X, new, sample_weight=weights[["o", "n"]])
+    assert_allclose(
+        OutputKernelExtension(model).fit(X, new, sample_weight=weights).predict(X),
+        later.predict(X),
+    )
+    turned = new[["o", "n"]]
+    assert_allclose(later.score(X, turned), later.score(X, new))
+    gap = certify(later, X, new, sample_weight=weights).relative_gap
+    assert gap <= model.tol
+    again = certify(later, X, turned, sample_weight=weights)
+    assert_allclose(again.relative_gap, gap)
+    joint = later.joint_certificate(Y, new)
+    assert_allclose(
+        later.joint_certificate(Y[["w", "u", "v"]], turned).primal, joint.primal
+    )
+
+
+def test_reduced_rank_finds_them_by_name():
+    model = ReducedRankRegression(rank=2).fit(X, Y)
+    assert_allclose(model.score(X, Y[["w", "u", "v"]]), model.score(X, Y.to_numpy()))

@@ -212,9 +212,10 @@ class _DualPoint:
         return self.gradient_near(self.entries.mixed(implied, vectors, scales))
 
     def _bound(self, implied: Array, kernel: OutputKernel) -> DualBound:
-        """Return an upper bound of R*(S), S = C'KC / 2; a given tree needs no S."""
+        """Return an upper bound of R*(S), S = C'KC / 2; <S, L> may need no S."""
         half, structure = 1 / (2 * self.alpha**2), self.structure
-        if kernel.nodes is not None and self.given:
+        apart = self.entries.every_output and not kernel.couples
+        if self.given and (apart or kernel.nodes is not None):
             return DualBound(half * self.entries.dual_norm(implied, kernel))
         half_gram = half * self.entries.gram(implied, implied)
         turned = namespace(half_gram).matrix_transpose(half_gram)
@@ -281,9 +282,8 @@ def _compressed(
 ) -> tuple[Array, Array, OutputKernel]:
     """Rotate more outputs than samples into the span of the dual rows.
 
-    A rotation of the outputs changes neither the conjugate of a rotation invariant
-    structure nor a quadratic loss; the part of the targets outside the span is
-    orthogonal to the dual point, and does not count.
+    A rotation changes neither R* of a rotation invariant structure nor a quadratic
+    loss; targets outside the span are orthogonal to the dual point and do not count.
     """
     n, m = rows.shape
     if m <= n or "rotation_invariant" not in structure.capabilities:
@@ -293,7 +293,8 @@ def _compressed(
     roots = xp.sqrt(xp.clip(values, 0.0, None))
     safe = xp.where(roots > 0, roots, xp.ones_like(roots))
     # rows = W diag(roots) Q', so that M Q = M rows' W / roots
-    if "known" not in structure.capabilities:
+    inside = structure.known(rows[:, :n])
+    if inside is None:
         factor = ((kernel.factor().T @ rows.T) @ vectors) / safe
-        kernel = SpectralKernel.from_factor(factor.T)
-    return vectors * roots, ((targets @ rows.T) @ vectors) / safe, kernel
+        inside = SpectralKernel.from_factor(factor.T)
+    return vectors * roots, ((targets @ rows.T) @ vectors) / safe, inside

@@ -16,7 +16,7 @@ from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
 from okl.estimators.known_classes import known_labels, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.labels import label_weights, validated_labels
-from okl.estimators.output_names import in_order_of_fit
+from okl.estimators.output_names import in_order_of_fit, weights_in_order
 from okl.estimators.probabilities import check_temperature, where_probable
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
@@ -57,6 +57,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """Check what was given to fit, set the classes; return X, labels, targets."""
         X, labels, kind, tasks = validated_labels(self, X, y, task, loss)
         loss = self._loss_of(loss, by_output=kind != "multiclass")
+        sample_weight = weights_in_order(self, sample_weight)
         weights = label_weights(labels, kind, sample_weight)
         assert loss.coding is not None  # it is for classification
         classes, candidates = None, None

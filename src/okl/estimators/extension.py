@@ -31,7 +31,7 @@ from okl.estimators.extension_spread import spreads
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
-from okl.estimators.output_names import set_output_names
+from okl.estimators.output_names import in_order_of_fit, matched, set_output_names
 from okl.estimators.shown_attributes import ShownAttributes
 from okl.metrics import r2_score
 
@@ -164,8 +164,9 @@ class OutputKernelExtension(
         """
         kept = KeptFit.of(self.estimator)
         set_output_names(self, y)
+        y, weights = matched(self, y, sample_weight)
         names = getattr(self, "output_names_", None)
-        given = NewTargets.of(kept, X, y, sample_weight, self.alpha, names)
+        given = NewTargets.of(kept, X, y, weights, self.alpha, names)
         self._kept, self._one_dimensional = kept, given.one_dimensional
         self._units, self.alpha_ = given.units, given.alphas
         self._adopt(given)
@@ -240,16 +241,14 @@ class OutputKernelExtension(
         return prediction[:, 0] if self._one_dimensional else prediction
 
     def predict_all(self, X: Any) -> np.ndarray:
-        """Predict the outputs of the estimator, as it does, and then the new ones.
-
-        Returns an array (n_samples, n_kept + n_outputs).
-        """
+        """Predict the outputs of the estimator, then the new (n_samples, n_all)."""
         new, kept = self.predict(X), self._kept.estimator.predict(X)
         return np.hstack([kept.reshape(len(new), -1), new.reshape(len(new), -1)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean R^2 of the new outputs over their observed targets."""
-        return r2_score(y, self.predict(X), sample_weight=sample_weight)
+        y, weights = matched(self, y, sample_weight)
+        return r2_score(y, self.predict(X), sample_weight=weights)
 
     @property
     def output_kernel_(self) -> np.ndarray:
@@ -297,4 +296,5 @@ class OutputKernelExtension(
             self.alpha_,
             self.X_fit_,
         )
-        return joint_certificate(self._kept, y, y_new, new)
+        y = in_order_of_fit(self._kept.estimator, y)
+        return joint_certificate(self._kept, y, in_order_of_fit(self, y_new), new)

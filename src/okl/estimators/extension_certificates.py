@@ -18,6 +18,7 @@ from okl.certificates.bounds import rounding_reference
 from okl.certificates.certification import certify
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
+from okl.estimators.output_names import matched
 from okl.estimators.rows import same_rows
 from okl.estimators.units import Units
 from okl.numerics.numbers import checked_numbers
@@ -100,6 +101,7 @@ def certify_extension(
     """
     check_is_fitted(extension)
     kept: KeptFit = extension._kept
+    y, sample_weight = matched(extension, y, sample_weight)
     given = NewTargets.of(kept, X, y, sample_weight, None)
     shape = extension.dual_coef_.shape
     if given.targets.shape != shape or not same_rows(given.rows, extension.X_fit_):

@@ -23,7 +23,7 @@ from okl.estimators.training import (
     check_rows,
     is_precomputed,
 )
-from okl.kernels import Kernel
+from okl.kernels import CallableKernel, Kernel
 from okl.numerics.memory import memory_budget
 from okl.problems import Observed, OutputAlphas
 from okl.selection.criteria import Criterion, choose_criterion
@@ -145,6 +145,8 @@ def starts_of(
     alpha = _starting_alpha(model.alpha, observed, search.alpha_per_output)
     names = getattr(model, "feature_names_in_", None)
     start = starting_model(model, alpha, X, weights, names)
+    if search.parameters is None:
+        _warn_of_held(start)
     labels = is_classifier(model) and y.ndim == 1
     free = model._free_intercept
     folds = split(
@@ -230,6 +232,28 @@ def trace_table(found: Sequence[Learned]) -> dict[str, np.ndarray]:
     table = {name: np.asarray([row[name] for row in rows]) for name in rows[0]}
     counts = ("evaluations", "products")
     return table | {name: table[name].astype(np.intp) for name in counts}
+
+
+def _warn_of_held(model: Model) -> None:
+    """Warn of the parameters of scikit-learn's kernels, which stay as they are."""
+    parts = [
+        part
+        for kernel in model.kernels
+        for part in (kernel, *kernel.get_params(deep=True).values())
+    ]
+    held = {
+        f"{part.function!r}"
+        for part in parts
+        if isinstance(part, CallableKernel) and getattr(part.function, "n_dims", 0) > 0
+    }
+    if held:
+        warnings.warn(
+            f"The parameters of {', '.join(sorted(held))} are not learned: the "
+            "gradients of scikit-learn's kernels are not used. Give kernels of "
+            "okl.kernels, such as Gaussian, or name the parameters to be learned.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def warn_of_end(best: Learned, depth: int) -> None:

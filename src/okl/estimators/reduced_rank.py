@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.frames import validated
-from okl.estimators.output_names import set_output_names
+from okl.estimators.output_names import in_order_of_fit, set_output_names
 from okl.numerics.dates import refuse_dates
 from okl.numerics.missing import refuse_masked
 from okl.numerics.validation import check_count, check_flag, check_not_negative
@@ -155,6 +155,10 @@ class ReducedRankRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         else:
             self.intercept_ = float(intercept[0]) if one_dimensional else intercept
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean R^2 of the outputs; columns of a DataFrame go by name."""
+        return float(super().score(X, in_order_of_fit(self, y), sample_weight))
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the targets.

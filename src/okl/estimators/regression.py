@@ -12,7 +12,7 @@ from okl.estimators.base import OutputKernelModel
 from okl.estimators.calls import checks_its_arguments, spread_asked
 from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
-from okl.estimators.output_names import in_order_of_fit, set_output_names
+from okl.estimators.output_names import matched, set_output_names, weights_in_order
 from okl.estimators.process import NoProcessError, Process
 from okl.estimators.shared_intercepts import SHARED
 from okl.estimators.targets import TrainingTargets, observed_targets
@@ -55,6 +55,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         if y.shape[1:] == (1,) and is_for_one_output(self.kernel):
             y = column_or_1d(y, warn=True)
         set_output_names(self, names)
+        sample_weight = weights_in_order(self, sample_weight)
         y, tasks = enter_long_form(self, y, task)
         given = y, sample_weight, tasks, self._names_of_outputs
         targets, weights = observed_targets(*given)
@@ -112,7 +113,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             Targets; NaN where they were not observed. Columns of a DataFrame are
             matched with the outputs by name.
         sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
-            Weights of the rows, or of each target.
+            Weights of the rows, or of each target, by the same names if it has them.
         task : array (n_samples,), optional
             After a fit in long form, the task of each row. The score is R^2 of y and
             ``predict(X, task)`` over all rows: that of a task alone says little where
@@ -120,8 +121,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             score of the target matrix.
         """
         self._require_task(task)
-        y, predictions = in_order_of_fit(self, y), self.predict(X, task=task)
-        return r2_score(y, predictions, sample_weight=sample_weight)
+        y, weights = matched(self, y, sample_weight)
+        return r2_score(y, self.predict(X, task=task), sample_weight=weights)
 
     @property
     def noise_variance_(self) -> Any:

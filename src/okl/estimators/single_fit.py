@@ -86,7 +86,8 @@ class SingleFit(OutputKernelModel):
             NaN for a label that was not observed.
         sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
             Weights of the loss of the rows, or of each target: 2 is the row twice, 0
-            is a target that was not observed.
+            is a target that was not observed. Columns of a DataFrame go with those of y
+            of the same names, in any order.
         task : array (n_samples,), optional
             For data in long form, one target a row, or one label of two classes: the
             id of the task, or output, that it is for. The outputs are the tasks,

@@ -8,7 +8,7 @@ sum_q L_q (x) K_q, with L_q diagonal. Kernels that are equal up to a factor, suc
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,12 @@ class PerOutput(KernelList):
     >>> len(model.kernel_.terms())
     2
     """
+
+    # what to do where one kernel is asked for
+    instead: ClassVar[str] = (
+        "it is the whole kernel of an estimator, or one of its list, whose parameters "
+        "are learned by GradientSearchCV, without Learnable"
+    )
 
     def __init__(self, kernels):
         self.kernels = kernels

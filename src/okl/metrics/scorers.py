@@ -3,7 +3,8 @@
 scikit-learn's scorers refuse NaN among the targets, and a search then has NaN as its
 scores. These scorers are made by the same `sklearn.metrics.make_scorer` from the
 functions of this package, and are passed as objects: ``GridSearchCV(...,
-scoring=r2_scorer)``.
+scoring=r2_scorer)``. As all of scikit-learn's they take the columns of y in their
+order; the ``score`` of an estimator finds those of a data frame by name.
 """
 
 from __future__ import annotations

@@ -52,11 +52,11 @@ _INSIDE = 400.0
 # (as many as of all widths, where a kernel of tasks is learned once more),
 # of a width for each, from a second start as well, and from all rows in the end. How
 # many decompositions each is worth, and products with one column, for the kernel and
-# its derivatives, and what a column of X adds to the distances. For other losses each
-# takes as long as four fits to every fold, for the value and the derivative, and a few
-# hundredths of a second at least.
+# its derivatives, what a column of X adds to the distances, and a target to arrays of
+# targets. For other losses each takes as long as four fits to every fold, for the value
+# and the derivative, and a few hundredths of a second at least.
 _ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
-_FACTORISED, _DIFFERENTIATED, _DISTANCES = 0.5, 1500.0, 6.0
+_FACTORISED, _DIFFERENTIATED, _DISTANCES, _TARGET = 0.5, 1500.0, 6.0, 300.0
 _EVALUATIONS_OF_FOLDS, _OF_FOLD, _FOLD_SECONDS = 60.0, 4.0, 1.5e-2
 # Learning a kernel that was named takes as long as that if it has so many parts.
 _PARTS = 8.0
@@ -210,13 +210,13 @@ def _of_learning(learning: KernelLearning | None) -> float:
     evaluations = _evaluations(n, d)
     if not learning.observed.complete and weights is not None:
         # a factorisation for each output, which has rows of its own
-        return evaluations * _of_likelihood((weights > 0).sum(axis=0), d)
+        return evaluations * _of_likelihood((weights > 0).sum(axis=0), d, 1)
     enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
     if n < 2 * enough:
-        return evaluations * _of_likelihood(sizes, d)
+        return evaluations * _of_likelihood(sizes, d, m)
     of_some = _evaluations(n // (n // enough), d)
-    of_some *= _of_likelihood(sizes / (n // enough), d)
-    return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d)
+    of_some *= _of_likelihood(sizes / (n // enough), d, m)
+    return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d, m)
 
 
 def _of_learning_again(learning: KernelLearning | None) -> float:
@@ -224,7 +224,7 @@ def _of_learning_again(learning: KernelLearning | None) -> float:
     assert learning is not None
     assert learning.of_tasks is not None
     n, d = learning.of_tasks.X.shape
-    return _ONE_WIDTH * _of_likelihood(np.array([n]), d)
+    return _ONE_WIDTH * _of_likelihood(np.array([n]), d, 1)
 
 
 def _evaluations(n_samples: int, n_features: int) -> float:
@@ -235,10 +235,14 @@ def _evaluations(n_samples: int, n_features: int) -> float:
     return _EVALUATIONS + again * _SECOND_START
 
 
-def _of_likelihood(sizes: np.ndarray, n_features: int) -> float:
-    """Return the seconds of a likelihood, of so many rows for each factorisation."""
+def _of_likelihood(sizes: np.ndarray, n_features: int, n_outputs: int) -> float:
+    """Return the seconds of a likelihood, of so many rows for each factorisation.
+
+    Each is of the targets of so many outputs.
+    """
     work = _FACTORISED * sizes**3.0
     work += (_DIFFERENTIATED * _PRODUCT + _DISTANCES * n_features) * sizes**2.0
+    work += n_outputs * sizes * (_TARGET + 4 * _PRODUCT * sizes)
     return _unit() * float(np.sum(work))
 
 

@@ -21,8 +21,9 @@ from okl.solvers.predictor.apart_preconditioner import MOST_ENTRIES
 _FLOAT = 8  # bytes
 # Fits of other losses than the squared one have a low-rank factor of the kernel matrix
 # of so many columns, twice. All fits have other workspace of _WORKSPACE entries, these
-# _OF_PRODUCTS more. Learning a kernel takes _COPIES copies of X besides.
-_RANK, _WORKSPACE, _OF_PRODUCTS, _COPIES = 500, 2**17, 2**19, 8
+# _OF_PRODUCTS more. Learning a kernel takes copies of X besides, and of the targets.
+_RANK, _WORKSPACE, _OF_PRODUCTS = 500, 2**17, 2**19
+_COPIES, _COPIES_OF_TARGETS = 8, 18
 # Arrays of the size of the targets that a search holds, and columns of coefficients of
 # several alphas at a time; matrices of outputs in Newton's method for L.
 _TARGETS, _COLUMNS, _OUTPUT_MATRICES = 10, 1024, 12
@@ -77,10 +78,10 @@ def _of_learning(learning: KernelLearning | None) -> float:
     """Return the bytes at the peak while a kernel is learned."""
     if learning is None:
         return 0.0
-    n, d = learning.X.shape
+    (n, d), m = learning.X.shape, learning.observed.n_outputs
     if learning.of_tasks is not None:
         n = max(n, learning.of_tasks.X.shape[0])
-    return _FLOAT * n * (learning.arrays * n + _COPIES * d)
+    return _FLOAT * n * (learning.arrays * n + _COPIES * d + _COPIES_OF_TARGETS * m)
 
 
 def _of_second_stage(search: Search, sizes: list[int], decomposes: bool) -> float:
