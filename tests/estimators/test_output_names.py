@@ -14,6 +14,7 @@ from okl import (
     ReducedRankRegression,
     certify,
 )
+from okl.inspection import output_kernel_stability
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -116,6 +117,16 @@ def test_weights_of_targets_are_found_by_name():
     # other names say nothing of the outputs
     renamed = weights.rename(columns=str.upper)
     assert_allclose(model.score(X, Y, sample_weight=renamed), score)
+
+
+def test_weights_of_targets_are_found_by_name_where_models_are_refitted():
+    weights = Y.abs()
+    model = OutputKernelRegressor("rbf", "frobenius").fit(X, Y, sample_weight=weights)
+    one, other = (
+        output_kernel_stability(model, X, Y, sample_weight=given, n_resamples=3)
+        for given in (weights, weights[["w", "u", "v"]])
+    )
+    assert_allclose(other.covariance.std, one.covariance.std)
 
 
 def test_weights_of_labels_are_found_by_name():

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from okl.estimators.long_form import checked_ids
+from okl.estimators.output_names import weights_in_order
 from okl.estimators.weights import checked_weights
 from okl.inspection.held import check_learned, with_hyperparameters_held
 from okl.inspection.refits import fitted_to, output_kernels_of, parts_of, refit
@@ -160,6 +161,7 @@ def output_kernel_stability(
     task = None if task is None else checked_ids(task, y)
     weights = None
     if sample_weight is not None:
+        sample_weight = weights_in_order(model, sample_weight, y)
         weights = checked_weights(sample_weight, np.shape(y))
     strata, seen = parts_of(y, weights, task, classes=is_classifier(model))
     counts = counts_of(method, n_resamples, strata, seen, groups, random_state)
