@@ -63,6 +63,8 @@ class FoldFit:
     start : FoldStart
     gap : float
         The relative gap, if the fit did not end at its tolerance, else 0.
+    near : array (n_outputs,) or None
+        About the mean of all scores, of the centred kernel.
     """
 
     observed: Observed
@@ -74,6 +76,7 @@ class FoldFit:
     output_kernel: OutputKernel
     start: FoldStart
     gap: float
+    near: np.ndarray | None
 
     @classmethod
     def of(
@@ -116,6 +119,7 @@ class FoldFit:
                 structure.capabilities, solver, solution.start if known else None
             ),
             certificate.relative_gap if certificate.failed else 0.0,
+            solution.intercept,
         )
 
     @cached_property
@@ -129,8 +133,12 @@ class FoldFit:
         observed = self.observed
         if not self.free_intercept:
             return np.zeros(observed.n_outputs)
+        near = np.zeros(observed.n_outputs)
+        if self.near is not None:
+            near = np.asarray(self.near) - self.fitted.mean(axis=0)
         best = observed.loss.best_intercept
-        return np.asarray(best(observed.targets, self.fitted, observed.weights))
+        there = observed.targets, self.fitted + near, observed.weights
+        return near + np.asarray(best(*there))
 
     @property
     def scores(self) -> np.ndarray:
