@@ -13,7 +13,7 @@ from okl import (
 from okl.cli.data import take_apart
 from okl.cli.errors import UserError
 from okl.cli.search import prepare, search_structures
-from okl.cli.settings import parse_settings
+from okl.cli.settings import label, parse_settings
 from okl.cli.storage import load_model
 from okl.structures import Frobenius, Identity, Mean
 from tests.cli.conftest import FEW, FEWER_ALPHAS, SMALL
@@ -157,6 +157,12 @@ def test_intercepts_are_those_of_the_search(numbers):
     asked = "predict" if numbers else "predict_proba"
     found, expected = (getattr(m, asked)(X, **ids) for m in (same.model, default))
     assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_a_number_that_was_learned_is_short():
+    assert label(Mean(1187.293876869325)) == "mean(gamma=1187)"
+    assert label(Mean(0.00012345678)) == "mean(gamma=0.0001235)"
+    assert label(Mean(0.0125)) == "mean(gamma=0.0125)"
 
 
 MEANS = [Mean(0.3), Mean(3.0), Mean(30.0), Mean(300.0)]

@@ -101,7 +101,7 @@ def test_it_pays_where_tasks_are_related_and_costs_nothing_elsewhere(
         return mean_squared_error(y[~few], predicted)
 
     with_it = error()
-    monkeypatch.setattr(rows_of_tasks.RowsOfTasks, "learn_again", lambda *_: None)
+    monkeypatch.setattr(rows_of_tasks.RowsOfTasks, "learn_again", lambda *_, **__: None)
     most = {"alike": 0.8, "opposite": 1.02, "unrelated": 1.05}
     assert with_it < most[relation] * error()
 
@@ -132,6 +132,16 @@ def test_classes_of_tasks_and_targets_in_columns_have_one_kernel():
     Y = np.column_stack([y, y + X[:, 0]])
     model = OutputKernelRegressorCV(alphas=3, eps=1e-2).fit(X, Y)
     assert len(kernels_of(model)) == 1
+
+
+def test_gamma_is_learned_where_several_were_to_be_compared():
+    X, y, ids = few_of("alike")
+    one = quick(structures=[Mean(12.0), "frobenius"]).fit(X, y, task=ids)
+    assert one.structure_.gamma == 12.0
+    several = quick(structures=[Mean(12.0), Mean(1.2)]).fit(X, y, task=ids)
+    assert isinstance(several.structure_, Mean)
+    assert several.structure_.gamma not in (1.2, 12.0)
+    assert several.best_score_ > one.best_score_
 
 
 @pytest.mark.parametrize("structure", [Mean(12.0), *later(Frobenius())], ids=str)

@@ -35,6 +35,8 @@ _OPTIONS = {
     "cv": "--cv",
 }
 _TREE = re.compile(r"class_tree=ClassTree\([^)]*\)(, )?")
+# A number that nobody has written, but one that was learned.
+_LEARNED = re.compile(r"\d+\.\d{6,}(e[+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def label(structure: Structure) -> str:
     """Return a structure in the words of the command line: ``low_rank(rank=3)``."""
     arguments = repr(structure).removeprefix(type(structure).__name__)
     arguments = _TREE.sub("", arguments)  # there is only one tree
+    arguments = _LEARNED.sub(lambda number: f"{float(number[0]):.4g}", arguments)
     name = structure.name or type(structure).__name__.lower()
     return f"{name}{arguments.removesuffix('()')}"
 

@@ -174,10 +174,10 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     alike for all structures, but not in comparison with other ``kernels``.
 
     *Tasks.* Few rows of each say little of a kernel of independent tasks. Once it has
-    been tried, its weights and widths, the constant of shared intercepts and, if no
-    structures were named, the gamma of a `Mean` are therefore learned once more, for
-    the best structure, or the output kernel that was fitted with it: by up to 40
-    iterations of a search for the largest restricted likelihood of all targets
+    been tried, its weights and widths, the constant of shared intercepts and, if
+    several were tried as by default, the gamma of a `Mean` are therefore learned once
+    more, for the best structure, or the output kernel that was fitted with it: by up to
+    40 iterations of a search for the largest restricted likelihood of all targets
     together, of at most 1000 rows and 500 tasks. The kernel that is found, the second
     one of ``cv_results_``, is tried with this structure alone, at every alpha, and kept
     if its best score is better. So in a search that learns its kernel and takes

@@ -97,7 +97,6 @@ class KernelLearning:
         classes: bool,
         fit_intercept: bool,
         constant: float | None,
-        open_structures: bool,
         random_state: Any,
         budget: float,
         named: Sequence[Kernel],
@@ -112,8 +111,6 @@ class KernelLearning:
             Whether the targets are classes or labels.
         fit_intercept : bool
         constant : float or None
-        open_structures : bool
-            Whether the user named no structure.
         random_state : int, RandomState or None
         budget : float
             Bytes that may be taken.
@@ -157,7 +154,6 @@ class KernelLearning:
                 merged,
                 weights,
                 len(rows) / len(observed.counted()),
-                learns_structure=open_structures,
                 fit_intercept=fit_intercept and constant is None,
                 random_state=random_state,
             ),

@@ -57,7 +57,6 @@ class KernelsToTry(NamedTuple):
                     classes=is_classifier(model),
                     fit_intercept=model._free_intercept,
                     constant=model._constant,
-                    open_structures=model.structures is None,
                     random_state=model.random_state,
                     budget=budget,
                     named=[o.kernel for o in own if isinstance(o.kernel, Kernel)],

@@ -34,8 +34,6 @@ class RowsOfTasks:
     criterion : RestrictedLikelihood
         Of these.
     row_weights : array (n_some,) or None
-    learns_structure : bool
-        Whether parameters of structures are learned too, as where none was named.
     share : float
         Their number over that of all rows that count.
     """
@@ -45,7 +43,6 @@ class RowsOfTasks:
     unit: float
     criterion: RestrictedLikelihood
     row_weights: np.ndarray | None
-    learns_structure: bool
     share: float
 
     @classmethod
@@ -56,7 +53,6 @@ class RowsOfTasks:
         row_weights: np.ndarray | None,
         share: float,
         *,
-        learns_structure: bool,
         fit_intercept: bool,
         random_state: Any,
     ) -> RowsOfTasks | None:
@@ -84,7 +80,7 @@ class RowsOfTasks:
         except ValueError:
             return None
         weights = row_weights
-        return cls(X, observed, unit, criterion, weights, learns_structure, share)
+        return cls(X, observed, unit, criterion, weights, share)
 
     def learn_again(
         self,
@@ -92,13 +88,15 @@ class RowsOfTasks:
         structure: Structure,
         output_kernel: np.ndarray | None,
         alpha: float,
+        *,
+        learns_structure: bool,
     ) -> tuple[LearnedKernel, Structure] | None:
         """Learn a kernel once more, for the relation of tasks that was found.
 
         Parameters
         ----------
         learned : LearnedKernel
-        structure, output_kernel, alpha
+        structure, output_kernel, alpha, learns_structure
             As in `learn_for_relation`.
 
         Returns
@@ -117,7 +115,7 @@ class RowsOfTasks:
                 structure,
                 output_kernel,
                 alpha / self.unit,
-                learns_structure=self.learns_structure,
+                learns_structure=learns_structure,
                 row_weights=self.row_weights,
             )
         except np.linalg.LinAlgError:

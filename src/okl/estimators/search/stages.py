@@ -147,7 +147,8 @@ class Search:
     ) -> tuple[Search, Trial]:
         """Learn the best kernel of tasks once more, for the relation that was found.
 
-        It is tried with that relation alone, whose parameters may be learned as well.
+        It is tried with that relation alone, whose parameters are learned as well where
+        structures differ in them, as those of the default do.
         Where tasks have an alpha each the kernel stays what it is.
         Return the search with both and their trial, if that is better, else what there
         was.
@@ -171,9 +172,12 @@ class Search:
                 return self, trial
             output_kernel = solution.output_kernel.matrix()
         assert self.learning.of_tasks is not None
-        again = self.learning.of_tasks.learn_again
+        # two of a kind are values of a parameter, and another one may be better
+        several = sum(type(one) is type(structure) for one in self.structures) > 1
         with step("kernel"):
-            found = again(mine[0], structure, output_kernel, alpha)
+            found = self.learning.of_tasks.learn_again(
+                mine[0], structure, output_kernel, alpha, learns_structure=several
+            )
         if found is None:
             return self, trial
         learned, relation = found
