@@ -45,7 +45,9 @@ _TIMED, _PRODUCT = 600, 0.1
 # A fit takes ten to twenty products with the kernel matrix with L known, fifty and more
 # with L learned; what it does besides takes as long as three times as many. A product
 # with a few columns takes as long as one with _FEW: it is spent on reading the matrix.
-_KNOWN, _LEARNED, _FEW = 60.0, 240.0, 40
+# With L learned, fits to labels take longer the more there are: twice as long with
+# _LABELS of them.
+_KNOWN, _LEARNED, _FEW, _LABELS = 60.0, 240.0, 40, 20.0
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
 # Evaluations of a likelihood while a kernel is learned: of one width for all columns
@@ -177,11 +179,15 @@ def _of_trial(
         of_all_rows = float(n * size**2 * bool(known))  # for the grid
         each = known * _SCORED + learned * (_SCORED + _INSIDE_FIT)
     else:
-        width = 1 if experiment.targets.observed.tasks is not None else m
-        products = known * _KNOWN + learned * _LEARNED
+        of_loss = experiment.targets.observed.loss.capabilities
+        of_tasks = experiment.targets.observed.tasks is not None
+        width = 1 if of_tasks else m
+        of_labels = "regression" not in of_loss and not of_tasks
+        longer = 1 + of_labels * m / _LABELS
+        products = known * _KNOWN + learned * _LEARNED * longer
         work = n_alphas * products * rows * columns * max(width, _FEW) * _PRODUCT
         of_all_rows = 0.0
-        smooth = "smooth" in experiment.targets.observed.loss.capabilities
+        smooth = "smooth" in of_loss
         each = known * _KNOWN_FIT * (1.0 if smooth else _KINKS)
         each += learned * _LEARNED_FIT
         if size >= n and n**2 * 8 > experiment.budget:  # evaluated for each product
