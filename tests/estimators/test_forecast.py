@@ -82,6 +82,16 @@ def test_learning_a_kernel_of_many_outputs_takes_time_and_memory():
     assert peak / 2 < said.memory < 2 * peak
 
 
+def test_related_labels_take_longer_the_more_there_are():
+    def seconds(n_labels, structure):
+        rows, scores, _ = draw(400, n_labels)
+        search = OutputKernelClassifierCV("rbf", structure, loss="logistic")
+        return search.forecast(rows, (scores > 0).astype(int)).seconds
+
+    assert seconds(90, "frobenius") > 2.2 * seconds(45, "frobenius")
+    assert seconds(90, "identity") < 2.2 * seconds(45, "identity")
+
+
 def test_memory_of_the_decomposition_that_says_the_alphas_of_outputs():
     # it is kept for the fit to all rows, beside the folds
     rng = np.random.default_rng(0)

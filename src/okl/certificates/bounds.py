@@ -212,7 +212,7 @@ class _DualPoint:
         return self.gradient_near(self.entries.mixed(implied, vectors, scales))
 
     def _bound(self, implied: Array, kernel: OutputKernel) -> DualBound:
-        """Return an upper bound of R*(S), S = C'KC / 2; <S, L> may need no S."""
+        """Return an upper bound of R*(S), S = C'KC / 2, formed only if it must be."""
         half, structure = 1 / (2 * self.alpha**2), self.structure
         apart = self.entries.every_output and not kernel.couples
         if self.given and (apart or kernel.nodes is not None):

@@ -35,7 +35,7 @@ _OPTIONS = {
     "cv": "--cv",
 }
 _TREE = re.compile(r"class_tree=ClassTree\([^)]*\)(, )?")
-# A number that nobody has written, but one that was learned.
+# A number of so many digits was learned, and not written by a user.
 _LEARNED = re.compile(r"\d+\.\d{6,}(e[+-]?\d+)?")
 
 

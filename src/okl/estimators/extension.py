@@ -241,7 +241,7 @@ class OutputKernelExtension(
         return prediction[:, 0] if self._one_dimensional else prediction
 
     def predict_all(self, X: Any) -> np.ndarray:
-        """Predict the outputs of the estimator, then the new (n_samples, n_all)."""
+        """Predict (n_samples, n_kept + n_outputs), those of the estimator first."""
         new, kept = self.predict(X), self._kept.estimator.predict(X)
         return np.hstack([kept.reshape(len(new), -1), new.reshape(len(new), -1)])
 

@@ -55,8 +55,9 @@ _INSIDE = 400.0
 # of a width for each, from a second start as well, and from all rows in the end. How
 # many decompositions each is worth, and products with one column, for the kernel and
 # its derivatives, what a column of X adds to the distances, and a target to arrays of
-# targets. For other losses each takes as long as four fits to every fold, for the value
-# and the derivative, and a few hundredths of a second at least.
+# targets, besides its part of four products. For other losses each takes as long as
+# four fits to every fold, for the value and the derivative, and a few hundredths of a
+# second at least.
 _ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
 _FACTORISED, _DIFFERENTIATED, _DISTANCES, _TARGET = 0.5, 1500.0, 6.0, 300.0
 _EVALUATIONS_OF_FOLDS, _OF_FOLD, _FOLD_SECONDS = 60.0, 4.0, 1.5e-2

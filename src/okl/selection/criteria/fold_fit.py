@@ -63,8 +63,8 @@ class FoldFit:
     start : FoldStart
     gap : float
         The relative gap, if the fit did not end at its tolerance, else 0.
-    near : array (n_outputs,) or None
-        About the mean of all scores, of the centred kernel.
+    centred_intercept : array (n_outputs,) or None
+        The b of the centred kernel, None where the solver does not say it.
     """
 
     observed: Observed
@@ -76,7 +76,7 @@ class FoldFit:
     output_kernel: OutputKernel
     start: FoldStart
     gap: float
-    near: np.ndarray | None
+    centred_intercept: np.ndarray | None
 
     @classmethod
     def of(
@@ -134,8 +134,8 @@ class FoldFit:
         if not self.free_intercept:
             return np.zeros(observed.n_outputs)
         near = np.zeros(observed.n_outputs)
-        if self.near is not None:
-            near = np.asarray(self.near) - self.fitted.mean(axis=0)
+        if self.centred_intercept is not None:  # near enough to begin, if unweighted
+            near = np.asarray(self.centred_intercept) - self.fitted.mean(axis=0)
         best = observed.loss.best_intercept
         there = observed.targets, self.fitted + near, observed.weights
         return near + np.asarray(best(*there))
