@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from okl.losses import Huber
 from okl.operators import JointSpectrum
 from okl.solvers import Majorization, Request
+from okl.solvers.smooth import factor_newton
 from okl.solvers.smooth.factor_newton import takes
 from okl.solvers.smooth.rounds import rounds
 from okl.structures import Frobenius, LowRank, TraceBall
@@ -90,11 +91,46 @@ def test_what_it_is_for():
         (TraceBall(), missing, None, True),
         (TraceBall(1e-2), missing, None, False),
         (Frobenius(), missing, None, True),
-        (LowRank(), 2 * missing, None, False),
-        (LowRank(), missing, Huber(), False),
+        (LowRank(), 2 * missing, None, True),
+        (LowRank(), missing, Huber(), True),
+        (LowRank(), None, Huber(), False),
+        (LowRank(), 1 + missing, None, False),
     ):
         found = solve(K, Y, structure, 1.0, weights=weights, loss=loss)
         assert takes(Majorization().prepare(found.formulation.problem)) == taken
+
+
+@pytest.mark.parametrize(
+    ("loss", "weight"), [(Huber(0.5), 1.0), (None, 2.0)], ids=["huber", "weights"]
+)
+@pytest.mark.parametrize("structure", [LowRank(), TraceBall()], ids=repr)
+@intercepts
+def test_steps_where_f_is_no_closed_form(structure, loss, weight, intercept):
+    # imputation has none for other losses, and for weights other than zero and one
+    _, Y, K = draw(25, 5)
+    weights = weight * holes(Y.shape)
+    alpha = 1e-3 * alpha_max(K, weights * Y)
+    options = {"weights": weights, "loss": loss, "intercept": intercept}
+    newton = solve(K, Y, structure, alpha, tol=1e-8, **options)
+    prepared = Majorization().prepare(newton.formulation.problem)
+    alone = rounds(prepared, Request(alpha, tol=1e-4, max_iter=1000))
+    one, two = newton.solution.certificate, alone.certificate
+    assert one.status == "optimal"
+    assert newton.solution.n_iter < alone.n_iter
+    assert two.dual <= one.primal * (1 + 1e-12)
+    assert one.dual <= two.primal * (1 + 1e-12)
+
+
+def test_many_observed_targets_of_other_losses_are_left_to_rounds(monkeypatch):
+    _, Y, K = draw(12, 4)
+    weights = holes(Y.shape)
+    found = solve(K, Y, LowRank(), 1.0, weights=weights, loss=Huber())
+    prepared = Majorization().prepare(found.formulation.problem)
+    assert takes(prepared)
+    monkeypatch.setattr(factor_newton, "DIRECT", int(weights.sum()) - 1)
+    assert not takes(prepared)
+    again = solve(K, Y, LowRank(), 1.0, weights=weights, loss=Huber())
+    assert again.solution.certificate.status == "optimal"
 
 
 @intercepts

@@ -14,7 +14,7 @@ from okl.kernels import Gaussian
 from okl.losses import Quantile
 from okl.solvers import written_out
 from okl.solvers.kinks import augmented_lagrangian
-from okl.solvers.smooth import majorization
+from okl.solvers.smooth import factor_newton, majorization
 from okl.structures import LowRank, Sparse
 from tests.covering import later
 
@@ -138,15 +138,30 @@ def test_a_fold_without_rows_of_a_task():
     assert np.all(np.isfinite(search.scores_))
 
 
-@pytest.mark.parametrize("loss", ["huber", "squared"])
-def test_numbers_are_written_out_for_the_squared_loss_alone(loss, monkeypatch):
-    # of other losses of numbers rounds in long form are few
+@pytest.mark.parametrize(
+    ("loss", "limit"), [("huber", "_MORE_ENTRIES"), ("squared", "_FEW_ENTRIES")]
+)
+def test_numbers_are_written_out_if_the_matrix_is_small(loss, limit, monkeypatch):
     X, y, model = sample(loss)
     asked, written = [], majorization.written_out
     monkeypatch.setattr(
         majorization, "written_out", lambda one: asked.append(1) or written(one)
     )
+    model.set_params(structure=LowRank(), solver="majorization")
+    matrix = model.fit(X, y, task=CODES).certificate_
+    assert asked
+    asked.clear()
+    monkeypatch.setattr(majorization, limit, N * M - 1)
+    column = model.fit(X, y, task=CODES).certificate_
+    assert not asked
+    assert matrix.status == column.status == "optimal"
+    assert_allclose(column.primal, matrix.primal, rtol=2e-6)
+
+
+def test_many_rows_of_other_losses_are_not_written_out(monkeypatch):
+    # the system of all of them would not be factorised
+    X, y, model = sample("huber")
+    monkeypatch.setattr(factor_newton, "DIRECT", N - 1)
+    monkeypatch.setattr(majorization, "written_out", None)
     model.set_params(structure=LowRank(1), solver="majorization")
-    model.fit(X, y, task=CODES)
-    assert model.certificate_.status == "rank_limited"
-    assert bool(asked) == (loss == "squared")
+    assert model.fit(X, y, task=CODES).certificate_.status == "rank_limited"

@@ -63,8 +63,9 @@ from okl.solvers.terms.prepared_terms import PreparedTerms, as_one_term
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
-# The first Moreau parameter, and the largest.
-_FIRST, _LARGEST = 1.0, 1e6
+# The first Moreau parameter, where L is known and where it is learned: L is then found
+# for a loss so smooth that most entries are curved, in few steps. And the largest one.
+_FIRST, _FIRST_LEARNED, _LARGEST = 1.0, 0.3, 1e6
 # Its factor after a smooth problem that took at most so many iterations: of Newton's
 # method where L is known, of models of L where it is learned, which become many if the
 # parameter is large.
@@ -157,7 +158,8 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         monitor.add(direct.certificate.primal, direct.certificate.dual, direct)
         start = _Start(direct.dual_point, start.inside)
     solved = direct is not None and direct.certificate.status == "optimal"
-    parameter, share = _FIRST, _MOST
+    least = _FIRST if known else _FIRST_LEARNED
+    parameter, share = least, _MOST
     while not solved:
         smooth = _moved(problem, start.multipliers, parameter)
         inside = Request(alpha, share, _STEPS, start.inside)
@@ -181,7 +183,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
             break
         if solution.certificate.failed:
             # the parameter was too large: smaller ones converge as well, in more rounds
-            parameter = max(_SMALLER * parameter, _FIRST)
+            parameter = max(_SMALLER * parameter, least)
         else:
             growth = next(by for most, by in growths if solution.n_iter <= most)
             parameter = min(growth * parameter, _LARGEST)

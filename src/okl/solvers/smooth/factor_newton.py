@@ -7,9 +7,11 @@ and a factor at once (`okl.solvers.smooth.joint_steps`). With a bound on the ran
 are many local minima: the steps then start from fits at larger alphas, unless a few
 rounds, and steps from these, lead to a lower objective.
 
-*Labels under other penalties, and missing targets,* take steps in the factor, with the
-best f for each L (`okl.solvers.smooth.factor_steps`); so do labels under the trace
-penalty without a bound where steps in both end above the tolerance. Under the Frobenius
+*Labels under other penalties, and missing targets of the squared loss,* take steps in
+the factor, with the best f for each L (`okl.solvers.smooth.factor_steps`); so do labels
+under the trace penalty without a bound where steps in both end above the tolerance.
+Missing targets of other losses, and weights of which some are zero, are as labels are,
+if the observed targets are few: rounds may be a thousand there. Under the Frobenius
 norm rounds are most often enough, and faster: Newton's method follows only where a
 dozen are not. For one class among several there are rounds alone, except under the
 trace penalty: its steps are solved by products with K, and under other penalties they
@@ -19,8 +21,9 @@ take longer than rounds.
 from __future__ import annotations
 
 from okl.numerics.arrays import eigh
-from okl.problems import Problem
+from okl.problems import Problem, n_observed
 from okl.solvers.monitor import Monitor
+from okl.solvers.predictor.active_system import DIRECT, factorises
 from okl.solvers.request import Request
 from okl.solvers.smooth.differences import has_classes
 from okl.solvers.smooth.factor_iterate import FactorIterate
@@ -53,8 +56,18 @@ def takes(prepared: PreparedRounds) -> bool:
     penalty = factor_penalty(problem)
     if penalty is None or not isinstance(prepared.models, AllColumns):
         return False
-    of_classes = isinstance(penalty, OfTrace) and has_classes(problem)
-    return prepared.imputes or has_labels(problem) or of_classes
+    if isinstance(penalty, OfTrace) and has_classes(problem):
+        return True
+    if prepared.imputes or has_labels(problem):
+        return True
+    n, m = problem.targets.shape
+    return n_observed(problem) < n * m and few_are_observed(problem)
+
+
+def few_are_observed(problem: Problem) -> bool:
+    """Tell whether the system of all observed targets is small enough to factorise."""
+    observed = n_observed(problem)
+    return observed <= DIRECT and factorises(problem, observed)
 
 
 def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
@@ -118,7 +131,9 @@ def _iterate(
         if monitor.done:
             break
         last, following = following, steps.lower(following, gap)
-        if limited and steps.promise <= _PROMISE * tol * last.objective:
+        # where no step is lower rounding hides what is left of it
+        least = _PROMISE * tol if following is not None else tol
+        if limited and steps.promise <= least * last.objective:
             return True
     return False
 

@@ -14,8 +14,8 @@ method, which takes some ten steps:
   outputs are few.
 
 Both need a target matrix: labels in long form of few tasks are written out as one
-(`okl.solvers.written_out`), and so are numbers under the squared loss if the matrix is
-small and steps in a factor take the place of rounds.
+(`okl.solvers.written_out`), and so are numbers if the matrix is small and steps in a
+factor take the place of rounds.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 # well, they are taken up to so many outputs. Labels in long form are written out up to
 # so many tasks: with more of them models of some columns of K are as fast.
 _FEW_OUTPUTS = 20
-# Numbers in long form are written out up to so many entries of the matrix: with more of
-# them its steps cost more than rounds in long form do.
-_FEW_ENTRIES = 10_000
+# Numbers in long form are written out up to so many entries of the matrix, under the
+# squared loss and under others: with more of them its steps cost more than rounds in
+# long form do. Of these there are hundreds under other losses at a small alpha.
+_FEW_ENTRIES, _MORE_ENTRIES = 10_000, 50_000
 # Where the matrix is written out L is found to this part of the tolerance, as f is
 # found again in long form, with another gap.
 _CLOSER = 0.5
@@ -103,10 +104,13 @@ def _most_tasks(problem: Problem) -> int:
     """Return up to how many tasks a problem in long form is written out as a matrix."""
     if has_labels(problem):
         return _FEW_OUTPUTS
-    quadratic = "quadratic" in problem.loss.capabilities
     penalty = factor_penalty(problem)
-    in_factor = quadratic and penalty is not None and not penalty.by_rounds
-    return _FEW_ENTRIES // problem.operator.n_samples if in_factor else 0
+    if penalty is None or penalty.by_rounds:
+        return 0
+    most = _FEW_ENTRIES
+    if "quadratic" not in problem.loss.capabilities:
+        most = _MORE_ENTRIES if factor_newton.few_are_observed(problem) else 0
+    return most // problem.operator.n_samples
 
 
 def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> Solution:

@@ -66,8 +66,8 @@ _INNER = 1e-6
 def has_labels(problem: Problem) -> bool:
     """Tell whether the loss is one of labels, each output by itself.
 
-    Huber losses and weighted squared ones need few rounds, and no Newton's method; a
-    softmax, which couples outputs, has no system to factorise.
+    Huber losses and weighted squared ones need few rounds if all targets are observed;
+    a softmax, which couples outputs, has no system to factorise.
     """
     loss = problem.loss.capabilities
     return "multilabel" in loss and "quadratic" not in loss
