@@ -56,6 +56,7 @@ from okl.solvers.kinks.splitting import Split, can_be_split, split
 from okl.solvers.kinks.term_ascent import term_ascent
 from okl.solvers.monitor import Monitor
 from okl.solvers.request import Request
+from okl.solvers.smooth.factor_penalties import OfTrace, factor_penalty
 from okl.solvers.smooth_loss import SMOOTH_LOSS
 from okl.solvers.solution import Solution
 from okl.solvers.table import first_that_fits
@@ -63,9 +64,10 @@ from okl.solvers.terms.prepared_terms import PreparedTerms, as_one_term
 from okl.solvers.terms.proximal_points import proximal_points
 from okl.solvers.written_out import WrittenOut, is_written_out, written_out
 
-# The first Moreau parameter, where L is known and where it is learned: L is then found
-# for a loss so smooth that most entries are curved, in few steps. And the largest one.
-_FIRST, _FIRST_LEARNED, _LARGEST = 1.0, 0.3, 1e6
+# The first Moreau parameter, and the largest. Under the trace penalty the first is the
+# second number: steps in f and a factor of L at once need many curved entries, of which
+# there are more the smoother the loss is, even where all rows can be told apart.
+_FIRST, _FIRST_OF_TRACE, _LARGEST = 1.0, 0.5, 1e6
 # Its factor after a smooth problem that took at most so many iterations: of Newton's
 # method where L is known, of models of L where it is learned, which become many if the
 # parameter is large.
@@ -158,7 +160,8 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         monitor.add(direct.certificate.primal, direct.certificate.dual, direct)
         start = _Start(direct.dual_point, start.inside)
     solved = direct is not None and direct.certificate.status == "optimal"
-    least = _FIRST if known else _FIRST_LEARNED
+    of_trace = isinstance(factor_penalty(problem), OfTrace)
+    least = _FIRST_OF_TRACE if of_trace else _FIRST
     parameter, share = least, _MOST
     while not solved:
         smooth = _moved(problem, start.multipliers, parameter)

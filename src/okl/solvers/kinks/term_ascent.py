@@ -46,7 +46,7 @@ from okl.solvers.terms.term_point import Answering, Line, TermPoint
 from okl.solvers.terms.term_start import TermStart, best_part
 
 # The Moreau parameter:
-_FIRST, _LEAST, _LARGEST = 0.3, 1e-9, 1e6
+_FIRST, _LEAST, _LARGEST = 1.0, 1e-9, 1e6
 # Its factor after a round that went all the way, for so many Newton steps at most.
 _GROWTH = ((15, 10.0), (40, 3.0), (10**9, 1.0))
 # Its factor after a round of which less than the share _SHORT was taken.
