@@ -265,6 +265,26 @@ def test_the_best_intercept_of_scores_far_from_zero_takes_few_steps(seed):
     assert_allclose(a.sum(axis=0), 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_best_intercept_that_the_scores_already_have_is_found_at_once(seed, spread):
+    # what is left of it is rounding, of which no digit is worth a step
+    rng = np.random.default_rng(seed)
+    targets = np.where(rng.random((480, 60)) < 0.02, 1.0, -1.0)
+    scores = spread * rng.normal(size=targets.shape)
+    there = scores + Logistic().best_intercept(targets, scores)
+    steps = []
+
+    class Counting(Logistic):
+        def slopes(self, targets, scores):
+            steps.append(scores)
+            return super().slopes(targets, scores)
+
+    b = Counting().best_intercept(targets, there)
+    assert len(steps) <= 4
+    assert np.all(np.abs(b) <= 1e-12 * np.abs(there).max(axis=0))
+
+
 @classifying
 def test_a_constant_label_has_a_finite_intercept(loss):
     if loss.name == "softmax":

@@ -239,3 +239,18 @@ def test_models_of_few_columns_lead_to_the_same_optimum(columns):
     )
     assert few.certificate_.status == "optimal"
     assert_allclose(few.certificate_.primal, all_of_them.certificate_.primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.1])
+def test_labels_that_no_row_has_cost_no_rounds(alpha):
+    # their intercepts are infinite, up to rounding: where these moved by hundreds from
+    # round to round the curvature of the models was taken from that, and there were 11
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 20))
+    hidden = X @ rng.normal(size=(20, 8)) + 2 * rng.normal(size=(80, 8))
+    Y = np.where(hidden > 8, 1.0, -1.0)
+    Y = np.concatenate([Y, -np.ones((80, 3))], axis=1)
+    options = {"loss": Logistic(), "intercept": True, "tol": 1e-4}
+    found = solve(X @ X.T, Y, Frobenius(), alpha, **options)
+    assert found.solution.certificate.status == "optimal"
+    assert found.solution.n_iter <= 7

@@ -157,6 +157,9 @@ class Separable(Loss):
         b = 0.0 * sharing.sums(targets)
         low, high = b - _FAR, b + _FAR
         reach = b + _REACH
+        # b counts beside the scores that it is added to
+        numbers = xp.clip(sharing.sums(xp.ones_like(scores)), 1.0, None)
+        level = sharing.sums(xp.abs(scores)) / numbers
         for number in range(_STEPS):
             shift = sharing.spread(b)
             moved = scores + shift
@@ -165,13 +168,15 @@ class Separable(Loss):
                 self.second_derivative(targets, moved), weights
             )
             slope = sharing.sums(slopes)
-            # rounding of the sum, and of the scores + b that slopes are computed from
-            sizes = xp.abs(moved) + xp.abs(shift)
+            # rounding of the sum, and of the scores + b that slopes are computed from,
+            # to which the scores may have been moved before
+            sizes = 2 * xp.abs(moved) + xp.abs(shift)
             sizes = xp.abs(slopes) + second_derivative * sizes
             rounding = eps * sharing.sums(sizes)
             low = xp.where(slope > 0, b, low)
             high = xp.where(slope < 0, b, high)
-            done = (xp.abs(slope) <= rounding) | (high - low <= eps * xp.abs(b))
+            narrow = high - low <= eps * (xp.abs(b) + level)
+            done = (xp.abs(slope) <= rounding) | narrow
             if bool(xp.all(done)):
                 break
             total = sharing.sums(second_derivative)

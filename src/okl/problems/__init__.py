@@ -18,9 +18,9 @@ from okl.problems.output_alphas import (
     check_sum_over_outputs as check_sum_over_outputs,
 )
 from okl.problems.problem import Problem as Problem
-from okl.problems.problem import Weighting as Weighting
 from okl.problems.problem import n_observed as n_observed
 from okl.problems.rotated import Rotated as Rotated
 from okl.problems.target_column import TargetColumn as TargetColumn
 from okl.problems.target_matrix import TargetMatrix as TargetMatrix
+from okl.problems.targets_loss import Weighting as Weighting
 from okl.problems.term_matrix import TermMatrix as TermMatrix

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from okl.certificates import Certificate
 from okl.certificates.bounds import bounds
@@ -29,8 +29,6 @@ from okl.structures import Structure
 
 # A relative rounding error of predictions below this is left alone.
 _HARMLESS = 1e-11
-
-Weighting = Literal["none", "missing", "any"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +80,17 @@ class Problem(TargetsLoss):
     def _like_outputs(self) -> Array:
         return self.entries.like_outputs(self.targets)
 
+    @cached_property
+    def best_constant(self) -> Array:
+        """The b (n_outputs,) of the least loss where f is zero.
+
+        Far from zero where an output has few of one of its labels, and infinite, up to
+        rounding, where it has none.
+        """
+        nothing = namespace(self.targets).zeros_like(self.targets)
+        entries, loss = self.entries, self.loss
+        return entries.best_intercept(loss, self.targets, nothing, self.weights)
+
     @property
     def n_outputs(self) -> int:
         """The number of rows of L."""
@@ -102,14 +111,6 @@ class Problem(TargetsLoss):
         """Whether the loss is quadratic, unweighted, of every output in each row."""
         quadratic = "quadratic" in self.loss.capabilities
         return quadratic and self.weights is None and self.entries.every_output
-
-    @cached_property
-    def weighting(self) -> Weighting:
-        """Which weights there are: none, zeros and ones (missing targets), or any."""
-        if self.weights is None:
-            return "none"
-        binary = (self.weights == 0) | (self.weights == 1)
-        return "missing" if bool(namespace(binary).all(binary)) else "any"
 
     def known(self) -> OutputKernel | None:
         """Return L if the structure fixes it."""
@@ -153,17 +154,17 @@ class Problem(TargetsLoss):
     ) -> tuple[Array, Array | None]:
         """Return predictions with the b (n_outputs,) of the least loss added, and b.
 
-        The search begins at ``near``, if given. b is None without intercepts.
+        The search begins at ``near``, or at the best constant. b is None without
+        intercepts.
         """
         if not self.centered:
             return predictions, None
-        if near is not None:
-            predictions = predictions + self.entries.spread(near)
+        near = self.best_constant if near is None else near
+        predictions = predictions + self.entries.spread(near)
         best = self.entries.best_intercept(
             self.loss, self.targets, predictions, self.weights
         )
-        scores = predictions + self.entries.spread(best)
-        return scores, best if near is None else near + best
+        return predictions + self.entries.spread(best), near + best
 
     def certificate(
         self,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Literal
+
 from okl.losses import Loss
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array
+from okl.numerics.arrays import Array, namespace
+
+Weighting = Literal["none", "missing", "any"]
 
 
 class TargetsLoss:
@@ -21,6 +26,14 @@ class TargetsLoss:
     loss: Loss
     targets: Array
     weights: Array | None
+
+    @cached_property
+    def weighting(self) -> Weighting:
+        """Which weights there are: none, zeros and ones (missing targets), or any."""
+        if self.weights is None:
+            return "none"
+        binary = (self.weights == 0) | (self.weights == 1)
+        return "missing" if bool(namespace(binary).all(binary)) else "any"
 
     def loss_at(self, scores: Array) -> float:
         """Return the loss at scores of the shape of the targets."""
