@@ -168,9 +168,8 @@ class Separable(Loss):
                 self.second_derivative(targets, moved), weights
             )
             slope = sharing.sums(slopes)
-            # rounding of the sum, and of the scores + b that slopes are computed from,
-            # to which the scores may have been moved before
-            sizes = 2 * xp.abs(moved) + xp.abs(shift)
+            # rounding of the sum, and of the scores + b that slopes are computed from
+            sizes = xp.abs(moved) + xp.abs(shift)
             sizes = xp.abs(slopes) + second_derivative * sizes
             rounding = eps * sharing.sums(sizes)
             low = xp.where(slope > 0, b, low)
