@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -11,7 +12,7 @@ from okl import OutputKernelClassifier
 from okl.certificates.terms import StructureTerms
 from okl.kernels import Gaussian, Laplacian, Linear
 from okl.losses import Hinge, Quantile, SquaredHinge
-from okl.operators import Dense, OperatorTerms
+from okl.operators import Dense, Features, OperatorTerms
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
 from okl.solvers import AugmentedLagrangian, Request
@@ -133,7 +134,52 @@ def test_the_answer_of_some_entries(structures, n_entries):
     block = joint.block(rows, outputs)
     assert_allclose(block @ change[rows, outputs], image[rows, outputs], rtol=1e-9)
     assert_allclose(block, block.T, rtol=1e-12)
-    assert np.linalg.eigvalsh(block)[0] > -1e-10 * np.linalg.eigvalsh(block)[-1]
+    largest = np.linalg.eigvalsh(block)[-1]
+    assert np.linalg.eigvalsh(block)[0] > -1e-10 * largest
+    root = joint.narrow_root(rows, outputs)
+    assert root.shape == (n_entries, joint.n_dimensions)
+    assert_allclose(root @ root.T, block, atol=1e-9 * largest)
+
+
+def test_few_features_make_a_small_system(monkeypatch):
+    # one of all entries took seconds for three hundred rows of five features
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = (X @ rng.normal(size=(3, 5)) + rng.gumbel(size=(80, 5))).argmax(axis=1)
+    model = OutputKernelClassifier("linear", "frobenius", 0.1, loss="hinge")
+    written, block = [], Answering.block
+
+    def counted(self, rows, outputs):
+        written.append(rows.shape[0])
+        return block(self, rows, outputs)
+
+    monkeypatch.setattr(Answering, "block", counted)
+    small = model.fit(X, y).certificate_
+    assert all(size <= active_system._SMALL for size in written)
+    monkeypatch.setattr(active_system, "_WORTH", 0.0)
+    whole = model.fit(X, y).certificate_
+    assert max(written) > active_system._SMALL
+    assert small.status == whole.status == "optimal"
+    assert_allclose(small.primal, whole.primal, rtol=2e-6)
+
+
+def test_a_narrow_root_in_any_array_namespace():
+    rng = np.random.default_rng(0)
+    rows, targets, dual = (rng.normal(size=(20, k)) for k in (2, 3, 3))
+    roots = []
+    for xp in (np, strict):
+        operator = OperatorTerms((Features(xp.asarray(rows)),))
+        structure = StructureTerms((okl.structures.Frobenius(),))
+        inputs = Inputs.of(operator, fit_intercept=True)
+        given = inputs, xp.asarray(targets), Quantile(0.5), structure
+        problem = formulate(*given).problem
+        joint = Answering(problem, TermPoint.at(problem, xp.asarray(dual)))
+        root = joint.narrow_root(xp.asarray([0, 4, 4, 7]), xp.asarray([2, 0, 1, 2]))
+        assert root.__array_namespace__() is xp
+        roots.append(np.asarray(root))
+    one, two = roots
+    assert one.shape == (4, 6)
+    assert_allclose(one @ one.T, two @ two.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", [Hinge(), Quantile(0.9)], ids=lambda one: one.name)

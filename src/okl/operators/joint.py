@@ -92,6 +92,15 @@ class JointOperator(ABC):
         """
         return None
 
+    @property
+    def n_dimensions(self) -> int | None:
+        """How many columns a `narrow_root` has, None where there is none."""
+        return None
+
+    def narrow_root(self, rows: Array, outputs: Array) -> Array:
+        """Return Phi (k, n_dimensions) with `block` of these entries = Phi Phi'."""
+        raise TypeError("This operator has no narrow root.")
+
     def spectrum(self) -> JointSpectrum:
         """Return the eigendecomposition, where those of K and of L give it.
 

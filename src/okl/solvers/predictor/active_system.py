@@ -14,9 +14,10 @@ product of a row of Q and one of B, and let D = alpha / W. Then
 .. math:: (\Phi \Phi' + D)^{-1}
           = D^{-1} - D^{-1} \Phi (I + \Phi' D^{-1} \Phi)^{-1} \Phi' D^{-1},
 
-and neither J nor Phi is formed (`okl.solvers.predictor.woodbury`). Any other system,
-and one that does not fit in memory, is solved by conjugate gradients, by products with
-K.
+and neither J nor Phi is formed (`okl.solvers.predictor.woodbury`). Where L follows C
+(`okl.solvers.terms.term_point`) Phi is no such product, and is written out. Any other
+system, and one that does not fit in memory, is solved by conjugate gradients, by
+products with K.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, namespace, shifted_solver
+from okl.numerics.arrays import Array, definite_solver, namespace, shifted_solver
 from okl.numerics.memory import UNQUESTIONED
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
-from okl.solvers.predictor.woodbury import small_solver
+from okl.solvers.predictor.woodbury import small_solver, through_few
 
 # Systems up to this size are factorised.
 DIRECT = 3000
@@ -47,6 +48,7 @@ _MOST_PRODUCTS = 1000
 MATRICES, _FEW = 4, UNQUESTIONED / 8
 # The small system in the dimensions of K and L:
 _SMALL = 200  # systems up to this size go without it
+_COPIES = 3  # of a root that has a row for each entry
 _WORTH = 0.5  # the most dimensions, as a part of the size
 # Where the curvature times the diagonal of J is above so many alphas solutions are
 # refined; above the second number they would have too few digits.
@@ -126,10 +128,35 @@ class ActiveSystem:
             return None
         return roots if 0 < _n_dimensions(*roots) <= _WORTH * self.size else None
 
+    @cached_property
+    def _n_dimensions(self) -> int | None:
+        """The columns of a narrow root of J, None where it saves too little."""
+        joint, problem = self.prepared.joint, self.prepared.problem
+        number = joint.n_dimensions if self.size > _SMALL else None
+        if number is None or self._steepest > _SHARPEST * self.alpha:
+            return None
+        n, m = self._weights.shape
+        most = max(problem.operator.workspace * n**2, _FEW)
+        fits = _COPIES * n * m * number <= most
+        return number if fits and 0 < number <= _WORTH * self.size else None
+
     @property
     def _n_equations(self) -> int:
         """The size of what is factorised."""
-        return self.size if self._roots is None else _n_dimensions(*self._roots)
+        if self._roots is not None:
+            return _n_dimensions(*self._roots)
+        return self.size if self._n_dimensions is None else self._n_dimensions
+
+    def _by_root(self, root: Array, weights: Array) -> Callable[[Array], Array]:
+        """Return what solves for entries (n_active, p) with Phi and W / alpha."""
+        weights, refined = weights[:, None], self._steepest > _SHARP * self.alpha
+        xp = namespace(root)
+        identity = xp.eye(root.shape[1], dtype=root.dtype)
+        small = definite_solver(root.T @ (weights * root) + identity)
+
+        return through_few(
+            weights, lambda x: root @ x, lambda y: root.T @ y, small, refined=refined
+        )
 
     def by_roots(self, Q: Array, B: Array) -> Callable[[Array], Array]:
         """Return what solves for the active entries, (n_active, p) row by row."""
@@ -153,15 +180,7 @@ class ActiveSystem:
             rows = Q @ xp.reshape(B @ inside, (k, -1))
             return xp.take(xp.reshape(rows, (n * m, -1)), places, axis=0)
 
-        def once(right: Array) -> Array:
-            return weights * (right - image(small(adjoint(weights * right))))
-
-        def solve(right: Array) -> Array:
-            found = once(right)
-            if refined:
-                # of a right side nearly in the range of Phi the difference loses digits
-                found = found + once(right - image(adjoint(found)) - found / weights)
-            return found
+        solve = through_few(weights, image, adjoint, small, refined=refined)
 
         def in_parts(right: Array) -> Array:
             width, p = max(_ENTRIES // (n * m), 1), right.shape[1]
@@ -208,6 +227,9 @@ class ActiveSystem:
                 members = xp.astype(members, diagonal.dtype)
             if self._roots is not None:
                 inverse = self.by_roots(*self._roots)
+            elif self._n_dimensions is not None:
+                root = joint.narrow_root(rows, outputs)
+                inverse = self._by_root(root, diagonal[mask] / self.alpha)
             else:
                 matrix = joint.block(rows, outputs if joint.couples else first)
                 shift = self.alpha / diagonal[:, columns][mask]

@@ -59,6 +59,34 @@ def small_solver(
     return definite_solver(matrix + identity)
 
 
+def through_few(
+    weights: Array,
+    image: Callable[[Array], Array],
+    adjoint: Callable[[Array], Array],
+    small: Callable[[Array], Array],
+    *,
+    refined: bool,
+) -> Callable[[Array], Array]:
+    """Return what solves with D + Phi Phi' for arrays (k, p), D^-1 the weights (k, 1).
+
+    ``image`` and ``adjoint`` multiply by Phi and Phi', and ``small`` solves with
+    I + Phi' D^-1 Phi. Solutions are ``refined`` by one more where D is so small that
+    of a right side nearly in the range of Phi the difference loses digits.
+    """
+
+    def once(right: Array) -> Array:
+        right = weights * right
+        return right - weights * image(small(adjoint(right)))
+
+    def solve(right: Array) -> Array:
+        found = once(right)
+        if refined:
+            found = found + once(right - image(adjoint(found)) - found / weights)
+        return found
+
+    return solve
+
+
 def _gram(
     terms: list[tuple[Array, Array]], curvature: Curvature, noise: Array
 ) -> Array:

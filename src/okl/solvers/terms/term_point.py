@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from okl.numerics.arrays import Array, inner, namespace, symmetric
+from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
 from okl.numerics.few_entries import crossed
 from okl.operators import JointSum
 from okl.output_kernels import OutputKernelTerms, SpectralKernel
@@ -124,6 +124,49 @@ class Answering(JointSum):
         own = xp.stack([xp.take(product, rows, axis=0) for product in point.products])
         outputs = outputs + xp.zeros_like(rows)
         return block + point.response.derivative.between(own, outputs)
+
+    @cached_property
+    def _features(self) -> tuple[Array, ...] | None:
+        """The R_q (n_samples, k_q) with K_q = R_q R_q', None where one has none."""
+        roots = tuple(K.root() for K in self.operator.terms)
+        return None if any(root is None for root in roots) else roots
+
+    @property
+    def n_dimensions(self) -> int | None:
+        """The numbers of columns of all R_q, times that of outputs."""
+        if self._features is None:
+            return None
+        n_outputs = self._point.dual.shape[1]
+        return n_outputs * sum(int(R.shape[1]) for R in self._features)
+
+    def narrow_root(self, rows: Array, outputs: Array) -> Array:
+        """Return the columns of each term, of entries that are numbered by features.
+
+        In these J + M is (I (x) L_q) plus how L_q follows R_q'C, a small matrix.
+        """
+        assert self._features is not None
+        point, xp = self._point, namespace(self._point.dual)
+        kernels: Array = point.response.output_kernel
+        derivatives: Any = point.response.derivative
+        columns = []
+        for q, R in enumerate(self._features):
+            inside, k = R.T @ point.dual, R.shape[1]
+            m = inside.shape[1]
+            numbers = xp.arange(k * m)
+            feature, output = numbers // m, numbers % m
+            following = derivatives.terms[q].between(
+                xp.take(inside, feature, axis=0), output
+            )
+            same = xp.astype(feature[:, None] == feature, inside.dtype)
+            L = kernels[q, ...]
+            L = xp.take(xp.take(L, output, axis=0), output, axis=1)
+            values, vectors = eigh(symmetric(following + same * L))
+            root = vectors * xp.sqrt(xp.clip(values, 0.0, None))
+            # an entry (i, t) has the sum over features a of R_ia times the row (a, t)
+            own = xp.reshape(root, (k, -1))
+            sums = xp.reshape(R @ own, (R.shape[0] * m, k * m))
+            columns.append(xp.take(sums, rows * m + outputs, axis=0))
+        return xp.concat(columns, axis=1)
 
 
 def _matrices(problem: Problem) -> tuple[Any, ...]:
