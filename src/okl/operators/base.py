@@ -218,6 +218,8 @@ class KernelOperator(Operator):
 
     def root(self) -> Array | None:
         """Return R (n_samples, k) with K = R R', None where it takes long to find."""
+        if self.features is not None:
+            return self.features
         if self.n_samples > _FEW_ROWS or self.workspace < 2:
             return None
         values, vectors = self.spectrum.eigenvalues, self.spectrum.vectors

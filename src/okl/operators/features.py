@@ -54,10 +54,6 @@ class Features(KernelOperator):
         """Return the products of all features with those of some rows."""
         return self.features @ self.restrict(rows).features.T
 
-    def root(self) -> Array:
-        """Return the features."""
-        return self.features
-
     def by_task(
         self, tasks: Tasks, block: tuple[Any, Any] | None = None
     ) -> FeaturesByTask:
