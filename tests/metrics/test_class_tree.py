@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, label_ranking_average_precision_score
+from sklearn.metrics import (
+    accuracy_score,
+    label_ranking_average_precision_score,
+    log_loss,
+)
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.svm import LinearSVC
 
-from okl import ClassTree
+from okl import ClassTree, OutputKernelClassifier
 from okl.decisions import decide, deepest_nodes, node_probabilities
 from okl.metrics import (
     ClassTreeScorer,
@@ -26,6 +31,7 @@ from okl.metrics import (
     taxo_loss,
 )
 from okl.plotting import ClassTreeDisplay
+from okl.structures import Tree
 from tests.covering import examples
 from tests.trees.random_trees import ancestors, random_tree
 
@@ -215,6 +221,34 @@ def blobs(n_samples=60):
     return rng.normal([centres[label] for label in y]), y
 
 
+def true_log_loss(y, p, classes):
+    """Return scikit-learn's loss, with columns of zeros for unknown classes."""
+    missing = sorted(set(y) - set(classes))
+    whole = np.hstack([p, np.zeros((len(y), len(missing)))])
+    names = np.array([*classes, *missing])
+    order = np.argsort(names)
+    likely = np.clip(whole[:, order], np.finfo(float).eps, None)
+    numbers = np.searchsorted(names[order], y)
+    return -np.mean(np.log(likely[np.arange(len(y)), numbers]))
+
+
+def test_leaves_without_rows_have_a_likelihood_too():
+    # scikit-learn's scorer does not know the classes of the model
+    X, y = blobs()
+    X, y = X[y != "oak"], y[y != "oak"]
+    model = OutputKernelClassifier("linear", Tree(TREE), alpha=0.1, loss="softmax")
+    scorer = ClassTreeScorer(TREE, "neg_log_loss")
+    search = GridSearchCV(model, {"alpha": [100.0, 0.1]}, scoring=scorer).fit(X, y)
+    assert search.best_params_ == {"alpha": 0.1}
+    fitted = model.fit(X, y)
+    assert "oak" in fitted.classes_
+    expected = -log_loss(y, fitted.predict_proba(X), labels=fitted.classes_)
+    assert_allclose(scorer(fitted, X, y), expected)
+    # of the inner node that cats and dogs are below
+    inner = np.where(np.isin(y, ["cat", "dog"]), "animal", y)
+    assert scorer(fitted, X, inner) > scorer(fitted, X, y)
+
+
 def test_one_scorer_has_every_column_of_the_table():
     X, y = blobs()
     model = LogisticRegression().fit(X, y)
@@ -237,6 +271,7 @@ def test_one_scorer_has_every_column_of_the_table():
             "hierarchical_recall": hierarchical_recall_score(y, found, tree=TREE),
             "hierarchical_f1": hierarchical_f1_score(y, found, tree=TREE),
             "neg_reject_curve_area": -reject_curve_area(y, p, labels=classes),
+            "neg_log_loss": pytest.approx(-true_log_loss(y, p, classes)),
         }
     scorer = pickle.loads(pickle.dumps(ClassTreeScorer(TREE, "neg_taxo_loss")))
     assert scorer(model, X, y) == ClassTreeScorer(TREE)(model, X, y)["neg_taxo_loss"]

@@ -146,14 +146,9 @@ class Process:
             self.tasks,
         )
 
-    @property
-    def _measured(self) -> Process:
-        """The process that errors are measured by."""
-        return self if self.first is None else self.first
-
     def noise_variance(self) -> np.ndarray:
         """Return the variance of the noise of each output (n_outputs,)."""
-        return self.calibration.noise * self._measured.units.scale**2
+        return self.calibration.noise * _measured(self).units.scale ** 2
 
     def residual_covariance(self) -> np.ndarray:
         """Return the covariance of the noise of a row (n_outputs, n_outputs)."""
@@ -173,11 +168,11 @@ class Process:
         With noise that of a new target of weight one.
         """
         outputs = COLUMNS if tasks is None else tasks
-        variance = self._measured.posterior(X, tasks)
+        variance = _measured(self).posterior(X, tasks)
         variance *= outputs.spread(self.calibration.factors)
         if include_noise:
             variance += outputs.spread(self.calibration.noise)
-        return self._measured.units.deviations(np.sqrt(variance), tasks)
+        return _measured(self).units.deviations(np.sqrt(variance), tasks)
 
     def covariance(self, X: Any, *, include_noise: bool) -> np.ndarray:
         """Return the covariance of the outputs of each row (n, n_outputs, n_outputs).
@@ -187,8 +182,8 @@ class Process:
         MemoryError
             If it cannot fit.
         """
-        posterior, units = self._measured.posterior, self._measured.units
-        deviations = np.sqrt(self.calibration.factors) * units.scale
+        posterior, scale = _measured(self).posterior, _measured(self).units.scale
+        deviations = np.sqrt(self.calibration.factors) * scale
         if posterior.couples:
             covariance = posterior.covariance(X)
             covariance *= np.outer(deviations, deviations)
@@ -244,7 +239,7 @@ class Process:
             If the covariance of the outputs of all rows cannot fit.
         """
         assert self.tasks is None
-        left, units, measured = self._left_out, self.units, self._measured
+        left, units, measured = self._left_out, self.units, _measured(self)
         predicted = units.scores(self.function(self.function.rows))
         deviations = np.sqrt(self.calibration.factors) * measured.units.scale
         observed = ~np.isnan(measured._residuals)
@@ -278,6 +273,11 @@ class Process:
         covariance = deviations[:, :, None] * deviations[:, None]
         covariance *= self.correlation
         return covariance
+
+
+def _measured(process: Process) -> Process:
+    """Return the process that the errors of one are measured by."""
+    return process if process.first is None else process.first
 
 
 def _without_remains(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from okl.decisions import decide
+from okl.decisions import decide, node_probabilities
 from okl.metrics.class_tree import (
     hierarchical_f1_score,
     hierarchical_precision_score,
@@ -50,6 +50,17 @@ class _Scored:
         right = are_below(self.tree, numbers(self.predicted), numbers(self.y))
         return float(np.average(right, weights=self.sample_weight))
 
+    def log_likelihood(self) -> float:
+        """Return the weighted mean log of the probabilities of the true nodes.
+
+        As in scikit-learn a probability counts as the machine epsilon at least.
+        """
+        classes, numbers = self.estimator.classes_, self.tree.node_numbers(self.y)
+        found = node_probabilities(self.probabilities, classes=classes, tree=self.tree)
+        true = np.take_along_axis(found, numbers[:, None], axis=1)[:, 0]
+        likely = np.clip(true, np.finfo(np.float64).eps, None)
+        return float(np.average(np.log(likely), weights=self.sample_weight))
+
     def of_predictions(self, score: Callable[..., float]) -> float:
         """Score the predictions."""
         return score(
@@ -86,6 +97,7 @@ _SCORES: dict[str, Callable[[_Scored], float]] = {
     "hierarchical_recall": lambda rows: rows.of_predictions(hierarchical_recall_score),
     "hierarchical_f1": lambda rows: rows.of_predictions(hierarchical_f1_score),
     "neg_reject_curve_area": lambda rows: -rows.of_probabilities(reject_curve_area),
+    "neg_log_loss": lambda rows: rows.log_likelihood(),
 }
 
 
@@ -111,11 +123,15 @@ class ClassTreeScorer:
     ``hierarchical_precision`` of ``predict``, and so ``hierarchical_recall`` and
                                ``hierarchical_f1``
     ``neg_reject_curve_area``  minus the area under the reject curve of the error
+    ``neg_log_loss``           the mean log probability of the truth, of an inner node
+                               that of all classes below it; scikit-learn's has NaN
+                               where a leaf of the tree has no row
     ========================== =========================================================
 
     The first six are the columns of Table 1 of Seeger (2006). If a truth is an inner
-    node, all scores but ``accuracy`` count only that node as right, and the classes
-    below it as errors: leave such rows out to compare these scores.
+    node, all scores but ``accuracy`` and ``neg_log_loss`` count only that node as
+    right, and the classes below it as errors: leave such rows out to compare these
+    scores.
 
     Parameters
     ----------
