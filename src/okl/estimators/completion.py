@@ -4,14 +4,11 @@ Let independent outputs have the kernel K and noise alpha, and let B be the cova
 between outputs, of signal and noise alike. With complete targets the posterior mean
 does not depend on B. Missing targets have a mean given all that were observed, in their
 row and in others, which is one linear system (`okl.posterior.missing_targets`); a fit
-to the table filled in with it has the mean of the whole process. Outputs that L relates
-keep the first fit: L shares already what they tell of each other, and one that is
-learned anew from what it has filled in itself goes astray where targets are few.
-
-B, and how large errors are, stay those of the first fit, which has seen nothing but
-what was observed. Measured on a later one they would be far too small: targets that
-were filled in follow those that were observed, and so predict them when these are left
-out.
+to the table filled in with it has the mean of the whole process. Only B takes several
+rounds: it is measured anew in each, on what was observed. Outputs that L relates keep
+the first fit: L shares already what they tell of each other, and one that is learned
+anew from what it has filled in itself goes astray where targets are few. How large
+errors are the first fit says in any case (`okl.estimators.completed_process`).
 
 Where independent outputs have kernels of their own there is no such system to
 decompose. Each missing target is set to its mean given the others of its row and the
@@ -27,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from okl.estimators.completed_process import CompletedProcess
 from okl.estimators.frames import titled
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.regressor import OutputKernelRegressor
-from okl.operators import KernelOperator, operator_of
+from okl.operators import KernelOperator, Spectrum, operator_of
 from okl.posterior import expected_targets
 from okl.problems import Inputs
 
@@ -50,9 +48,10 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
     values : array (n_samples, n_outputs)
         Targets, NaN where they were not observed.
     n_iter : int
-        How often to fill in and fit again, at most: once where outputs share a kernel.
+        How often to fill in and fit again.
     """
-    if n_iter == 0 or not np.isnan(values).any():
+    missing = np.isnan(values)
+    if n_iter == 0 or not missing.any():
         return model
     first = model._gaussian_process()
     if first.posterior.couples:
@@ -69,39 +68,46 @@ def completed(model: Any, X: Any, values: np.ndarray, n_iter: int) -> Regression
         max_iter=model.max_iter,
         max_memory=model.max_memory,
     )
+    fill = _RowByRow() if first.posterior.prior() is None else _Together(X, values)
     names, filled = getattr(model, "output_names_", None), None
-    own_kernels = first.posterior.prior() is None
-    by_rows = _RowByRow()
-    for _ in range(n_iter if own_kernels else 1):
-        before = filled
-        filled = by_rows(model, before) if own_kernels else _together(model, X, values)
+    for _ in range(n_iter):
+        before, filled = filled, fill(model, filled)
         if before is not None and np.all(np.abs(filled - before) <= _TOLERANCE * scale):
             break
         model = again.fit(X, titled(filled, names))
-        model._process = replace(model._gaussian_process(), first=first)
+        model._process = replace(model._gaussian_process(), filled=missing)
+    model._process = CompletedProcess(model._gaussian_process(), first)
     return model
 
 
-def _together(model: Any, X: Any, values: np.ndarray) -> np.ndarray:
-    """Return the table filled in at once, by the kernel that all outputs share.
+class _Together:
+    """All missing targets at once, by the system of a kernel that all outputs share."""
 
-    Signal and noise are those of a model that was fitted to the observed targets.
-    """
-    process = model._gaussian_process()
-    kernel, variances = process.posterior.prior()
-    # signal and noise share the correlations of errors (okl.posterior.calibration)
-    deviations = np.sqrt(variances * process.calibration.factors)
-    deviations *= process.units.scale
-    operator = operator_of(kernel, model._validate_rows(X, reset=False))
-    inputs = Inputs.of(operator, fit_intercept=model.fit_intercept)
-    assert isinstance(inputs.operator, KernelOperator)
-    return expected_targets(
-        inputs.operator.spectrum,
-        process.correlation * np.outer(deviations, deviations),
-        process.residual_covariance(),
-        values,
-        centered=model.fit_intercept,
-    )
+    def __init__(self, X: Any, values: np.ndarray) -> None:
+        self.X, self.values = X, values
+        self._spectrum: Spectrum | None = None
+
+    def __call__(self, model: Any, filled: np.ndarray | None) -> np.ndarray:
+        """Return the table filled in with signal and noise as a model measured them."""
+        process = model._gaussian_process()
+        kernel, variances = process.posterior.prior()
+        # signal and noise share the correlations of errors (okl.posterior.calibration)
+        deviations = np.sqrt(variances * process.calibration.factors)
+        deviations *= process.units.scale
+        signal = process.correlation * np.outer(deviations, deviations)
+        if self._spectrum is None:
+            operator = operator_of(kernel, model._validate_rows(self.X, reset=False))
+            inputs = Inputs.of(operator, fit_intercept=model.fit_intercept)
+            assert isinstance(inputs.operator, KernelOperator)
+            self._spectrum = inputs.operator.spectrum
+        return expected_targets(
+            self._spectrum,
+            signal,
+            process.residual_covariance(),
+            self.values,
+            centered=model.fit_intercept,
+            start=filled,
+        )
 
 
 class _RowByRow:

@@ -247,12 +247,11 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         and ``"standardize"`` for others, and wherever there are inputs, on which
         entries may depend in other ways than on each other. None is nothing.
     n_iter : int, default=5
-        With inputs, how many times the regressor is fitted again at most, with the
-        kernel and the alpha of the first fit, to the table as it was filled in before.
-        Outputs that are independent given the inputs, and were not observed in the same
-        rows, would else have fits that differ by the errors of the rows of each.
-        Outputs that share a kernel need one round. Standard deviations, and how errors
-        go together, stay those of the first fit. 0 keeps it altogether, as outputs that
+        With inputs, how many times the regressor is fitted again, with the kernel and
+        the alpha of the first fit, to the table as it was filled in before. Outputs
+        that are independent given the inputs, and were not observed in the same rows,
+        would else have fits that differ by the errors of the rows of each. Standard
+        deviations stay those of the first fit. 0 keeps it altogether, as outputs that
         are related do in any case.
 
     Attributes

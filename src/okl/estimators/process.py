@@ -56,10 +56,9 @@ class Process:
     tasks : Tasks or None
         The task of each row, in long form.
     units : Units
-    first : Process or None
-        That of the fit to the observed targets, where missing ones were filled in for
-        this one. Errors have its size and correlations: a target that was filled in
-        says nothing of them, and is no further observation.
+    filled : array of bool (n_samples, n_outputs) or None
+        Targets that were not observed but filled in before the fit: they say nothing of
+        the size of errors.
     """
 
     posterior: Posterior
@@ -69,7 +68,7 @@ class Process:
     noise: np.ndarray
     tasks: Tasks | None
     units: Units
-    first: Process | None = None
+    filled: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -128,27 +127,24 @@ class Process:
     @cached_property
     def calibration(self) -> Calibration:
         """How large noise and signal are."""
-        if self.first is not None:
-            return self.first.calibration
-        return Calibration.of(self._left_out, self.tasks, self.units.scale)
+        left_out = self._left_out.without(self.filled)
+        return Calibration.of(left_out, self.tasks, self.units.scale)
 
     @cached_property
     def correlation(self) -> np.ndarray:
         """How errors of outputs go together (n_outputs, n_outputs)."""
-        if self.first is not None:
-            return self.first.correlation
         return correlation_of_errors(
             self.posterior,
             self.function.rows,
             self._residuals,
-            self._left_out,
+            self._left_out.without(self.filled),
             self.calibration,
             self.tasks,
         )
 
     def noise_variance(self) -> np.ndarray:
         """Return the variance of the noise of each output (n_outputs,)."""
-        return self.calibration.noise * _measured(self).units.scale ** 2
+        return self.calibration.noise * self.units.scale**2
 
     def residual_covariance(self) -> np.ndarray:
         """Return the covariance of the noise of a row (n_outputs, n_outputs)."""
@@ -168,11 +164,11 @@ class Process:
         With noise that of a new target of weight one.
         """
         outputs = COLUMNS if tasks is None else tasks
-        variance = _measured(self).posterior(X, tasks)
+        variance = self.posterior(X, tasks)
         variance *= outputs.spread(self.calibration.factors)
         if include_noise:
             variance += outputs.spread(self.calibration.noise)
-        return _measured(self).units.deviations(np.sqrt(variance), tasks)
+        return self.units.deviations(np.sqrt(variance), tasks)
 
     def covariance(self, X: Any, *, include_noise: bool) -> np.ndarray:
         """Return the covariance of the outputs of each row (n, n_outputs, n_outputs).
@@ -182,13 +178,12 @@ class Process:
         MemoryError
             If it cannot fit.
         """
-        posterior, scale = _measured(self).posterior, _measured(self).units.scale
-        deviations = np.sqrt(self.calibration.factors) * scale
-        if posterior.couples:
-            covariance = posterior.covariance(X)
+        deviations = np.sqrt(self.calibration.factors) * self.units.scale
+        if self.posterior.couples:
+            covariance = self.posterior.covariance(X)
             covariance *= np.outer(deviations, deviations)
         else:
-            covariance = self._related(np.sqrt(posterior(X)) * deviations)
+            covariance = self._related(np.sqrt(self.posterior(X)) * deviations)
         if include_noise:
             covariance += self.residual_covariance()
         return covariance
@@ -239,10 +234,10 @@ class Process:
             If the covariance of the outputs of all rows cannot fit.
         """
         assert self.tasks is None
-        left, units, measured = self._left_out, self.units, _measured(self)
+        left, units = self._left_out, self.units
         predicted = units.scores(self.function(self.function.rows))
-        deviations = np.sqrt(self.calibration.factors) * measured.units.scale
-        observed = ~np.isnan(measured._residuals)
+        deviations = np.sqrt(self.calibration.factors) * units.scale
+        observed = ~np.isnan(self._residuals)
         if self.posterior.couples:
             known = np.where(observed, self._residuals, 0.0)
             rows, signal = covariances_left_out(
@@ -253,7 +248,9 @@ class Process:
         else:
             told = ~np.isnan(left.residuals)
             mean = np.where(told, self.targets - left.residuals, predicted)
-            signal = self._related(np.sqrt(measured._left_out.signal) * deviations)
+            signal = self._related(np.sqrt(left.signal) * deviations)
+        if self.filled is not None:
+            observed = observed & ~self.filled
         return ConditionedRows.of(
             units.predictions(mean),
             signal,
@@ -273,11 +270,6 @@ class Process:
         covariance = deviations[:, :, None] * deviations[:, None]
         covariance *= self.correlation
         return covariance
-
-
-def _measured(process: Process) -> Process:
-    """Return the process that the errors of one are measured by."""
-    return process if process.first is None else process.first
 
 
 def _without_remains(

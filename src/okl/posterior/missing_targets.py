@@ -43,6 +43,7 @@ def expected_targets(
     targets: np.ndarray,
     *,
     centered: bool,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Fill in missing targets with their mean given those that were observed.
 
@@ -56,6 +57,8 @@ def expected_targets(
         NaN where they are missing; some are observed of every output.
     centered : bool
         Whether the intercept is free.
+    start : array (n_samples, n_outputs), optional
+        What to begin with in the place of the means.
 
     Returns
     -------
@@ -67,7 +70,8 @@ def expected_targets(
         If a matrix of outputs for each pattern of missing targets cannot fit.
     """
     missing = np.isnan(targets)
-    filled = np.where(missing, np.nanmean(targets, axis=0), targets)
+    first = np.nanmean(targets, axis=0) if start is None else start
+    filled = np.where(missing, first, targets)
     own = np.diagonal(noise) > 0
     roots = np.sqrt(np.diagonal(noise)[own])
     L, N = (C[np.ix_(own, own)] / np.outer(roots, roots) for C in (signal, noise))
