@@ -131,11 +131,10 @@ def _iterate(
         if monitor.done:
             break
         last, following = following, steps.lower(following, gap)
-        # where no step is lower rounding hides what is left of it
-        least = _PROMISE * tol if following is not None else tol
-        if limited and steps.promise <= least * last.objective:
+        if limited and steps.promise <= _PROMISE * tol * last.objective:
             return True
-    return False
+    # where rounding ended the steps it hides what is left of the last one
+    return limited and steps.promise <= tol * monitor.best.objective
 
 
 def _jointly(
