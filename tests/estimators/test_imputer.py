@@ -313,7 +313,7 @@ def test_errors():
 def test_what_was_filled_in_is_no_observation(own):
     """Nine in ten of the entries are within 1.645 standard deviations of the mean.
 
-    Where filled-in targets counted as observed there were four in ten, in two ways: the
+    Where filled-in targets counted as observed six in ten were, for two reasons: the
     posterior was that of a complete table, and left-out rows were predicted by what had
     been filled in with them.
     """

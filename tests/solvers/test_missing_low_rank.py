@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from okl.losses import Huber
+from okl.losses import Huber, Softmax
 from okl.operators import JointSpectrum
 from okl.solvers import Majorization, Request
 from okl.solvers.smooth import factor_newton
@@ -13,7 +13,7 @@ from okl.solvers.smooth.factor_newton import takes
 from okl.solvers.smooth.rounds import rounds
 from okl.structures import Frobenius, LowRank, TraceBall
 from tests import reference
-from tests.samples import alpha_max, draw, gaussian, psd, solve
+from tests.samples import alpha_max, draw, gaussian, psd, solve, targets_for
 
 PART = 0.6
 traces = pytest.mark.parametrize("structure", [LowRank(), TraceBall()], ids=repr)
@@ -98,6 +98,20 @@ def test_what_it_is_for():
     ):
         found = solve(K, Y, structure, 1.0, weights=weights, loss=loss)
         assert takes(Majorization().prepare(found.formulation.problem)) == taken
+
+
+@pytest.mark.parametrize("loss", [Huber(), Softmax()], ids=lambda one: one.name)
+@pytest.mark.parametrize("structure", [LowRank(), TraceBall(), Frobenius()], ids=repr)
+def test_a_row_without_weight_is_no_missing_target(loss, structure):
+    K, Y = targets_for(loss, 12, 4)
+    weights = np.ones((12, 1))
+    whole = solve(K, Y, structure, 1.0, loss=loss, weights=2 * weights)
+    weights[3] = 0.0
+    found = solve(K, Y, structure, 1.0, loss=loss, weights=weights)
+    one, two = (
+        takes(Majorization().prepare(fit.formulation.problem)) for fit in (whole, found)
+    )
+    assert one == two
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,7 @@ def test_the_answer_of_some_entries(structures, n_entries):
     assert_allclose(block, block.T, rtol=1e-12)
     largest = np.linalg.eigvalsh(block)[-1]
     assert np.linalg.eigvalsh(block)[0] > -1e-10 * largest
-    root = joint.narrow_root(rows, outputs)
-    assert root.shape == (n_entries, joint.n_dimensions)
-    assert_allclose(root @ root.T, block, atol=1e-9 * largest)
+    assert joint.n_dimensions is None  # without features
 
 
 def test_few_features_make_a_small_system(monkeypatch):
@@ -161,6 +159,25 @@ def test_few_features_make_a_small_system(monkeypatch):
     assert max(written) > active_system._SMALL
     assert small.status == whole.status == "optimal"
     assert_allclose(small.primal, whole.primal, rtol=2e-6)
+
+
+@pytest.mark.parametrize("structures", [("frobenius",) * 2, (Cluster(2), Sparse())])
+def test_the_answer_by_features(structures):
+    rng = np.random.default_rng(1)
+    n, m = 30, 3
+    features = [rng.normal(size=(n, k)) for k in (2, 4)]
+    terms = tuple(okl.structures.as_structure(one) for one in structures)
+    if "frobenius" not in structures:
+        terms = tuple(Centred(one, psd(m, 2), 10.0) for one in terms)
+    inputs = Inputs(OperatorTerms(tuple(Features(R) for R in features)), None)
+    given = rng.normal(size=(n, m)), SquaredHinge(), StructureTerms(terms)
+    problem = formulate(inputs, *given).problem
+    joint = Answering(problem, TermPoint.at(problem, rng.normal(size=(n, m))))
+    chosen = rng.permutation(n * m)[:60]
+    rows, outputs = chosen // m, chosen % m
+    root, block = joint.narrow_root(rows, outputs), joint.block(rows, outputs)
+    assert root.shape == (60, joint.n_dimensions) == (60, 6 * m)
+    assert_allclose(root @ root.T, block, atol=1e-9 * np.abs(block).max())
 
 
 def test_a_narrow_root_in_any_array_namespace():

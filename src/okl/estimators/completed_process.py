@@ -4,8 +4,7 @@ Its means are those of the last fit, which knows of each output what the others 
 How large errors are the first fit says, which has seen nothing but what was observed:
 targets that were filled in follow those that were observed, and so predict them when
 these are left out, and the posterior of a complete table is that of more observations
-than there are. Standard deviations by the last fit covered four of ten entries that
-were to be covered nine times in ten.
+than there are. Standard deviations by the last fit are far too small.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class ActiveSystem:
         return roots if 0 < _n_dimensions(*roots) <= _WORTH * self.size else None
 
     @cached_property
-    def _n_dimensions(self) -> int | None:
+    def _n_columns(self) -> int | None:
         """The columns of a narrow root of J, None where it saves too little."""
         joint, problem = self.prepared.joint, self.prepared.problem
         number = joint.n_dimensions if self.size > _SMALL else None
@@ -145,7 +145,7 @@ class ActiveSystem:
         """The size of what is factorised."""
         if self._roots is not None:
             return _n_dimensions(*self._roots)
-        return self.size if self._n_dimensions is None else self._n_dimensions
+        return self.size if self._n_columns is None else self._n_columns
 
     def _by_root(self, root: Array, weights: Array) -> Callable[[Array], Array]:
         """Return what solves for entries (n_active, p) with Phi and W / alpha."""
@@ -153,7 +153,6 @@ class ActiveSystem:
         xp = namespace(root)
         identity = xp.eye(root.shape[1], dtype=root.dtype)
         small = definite_solver(root.T @ (weights * root) + identity)
-
         return through_few(
             weights, lambda x: root @ x, lambda y: root.T @ y, small, refined=refined
         )
@@ -227,7 +226,7 @@ class ActiveSystem:
                 members = xp.astype(members, diagonal.dtype)
             if self._roots is not None:
                 inverse = self.by_roots(*self._roots)
-            elif self._n_dimensions is not None:
+            elif self._n_columns is not None:
                 root = joint.narrow_root(rows, outputs)
                 inverse = self._by_root(root, diagonal[mask] / self.alpha)
             else:

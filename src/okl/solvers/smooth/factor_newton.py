@@ -60,8 +60,14 @@ def takes(prepared: PreparedRounds) -> bool:
         return True
     if prepared.imputes or has_labels(problem):
         return True
-    n, m = problem.targets.shape
-    return n_observed(problem) < n * m and few_are_observed(problem)
+    return _some_are_missing(problem) and few_are_observed(problem)
+
+
+def _some_are_missing(problem: Problem) -> bool:
+    """Tell whether single targets have no weight; a row without one is none of them."""
+    weights, (n, m) = problem.weights, problem.targets.shape
+    of_entries = weights is not None and weights.shape == (n, m)
+    return of_entries and n_observed(problem) < n * m
 
 
 def few_are_observed(problem: Problem) -> bool:

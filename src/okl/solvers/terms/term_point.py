@@ -125,31 +125,29 @@ class Answering(JointSum):
         outputs = outputs + xp.zeros_like(rows)
         return block + point.response.derivative.between(own, outputs)
 
-    @cached_property
-    def _features(self) -> tuple[Array, ...] | None:
-        """The R_q (n_samples, k_q) with K_q = R_q R_q', None where one has none."""
-        roots = tuple(K.root() for K in self.operator.terms)
-        return None if any(root is None for root in roots) else roots
-
     @property
     def n_dimensions(self) -> int | None:
-        """The numbers of columns of all R_q, times that of outputs."""
-        if self._features is None:
-            return None
-        n_outputs = self._point.dual.shape[1]
-        return n_outputs * sum(int(R.shape[1]) for R in self._features)
+        """The number of features of all K_q, times that of outputs; None without."""
+        total = 0
+        for K in self.operator.terms:
+            if K.features is None:
+                return None
+            total += int(K.features.shape[1])
+        return total * int(self._point.dual.shape[1])
 
     def narrow_root(self, rows: Array, outputs: Array) -> Array:
-        """Return the columns of each term, of entries that are numbered by features.
+        """Return Phi, which has some columns for each term.
 
-        In these J + M is (I (x) L_q) plus how L_q follows R_q'C, a small matrix.
+        With the features R_q of K_q = R_q R_q' a term of J + M is
+        (R_q (x) I) A (R_q' (x) I), where A, a small matrix, is I (x) L_q plus how L_q
+        follows R_q'C. The columns are (R_q (x) I) times a root of A.
         """
-        assert self._features is not None
         point, xp = self._point, namespace(self._point.dual)
         kernels: Array = point.response.output_kernel
         derivatives: Any = point.response.derivative
         columns = []
-        for q, R in enumerate(self._features):
+        for q, K in enumerate(self.operator.terms):
+            R: Any = K.features
             inside, k = R.T @ point.dual, R.shape[1]
             m = inside.shape[1]
             numbers = xp.arange(k * m)
