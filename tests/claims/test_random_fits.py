@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from okl import certify
 from okl.solvers.predictor import active_system
-from tests.claims import random_observed, random_sums
+from tests.claims import random_observed, random_others, random_sums
 from tests.claims.random_fits import PROVED, draw, fit, report
 from tests.covering import later
 
@@ -124,6 +124,17 @@ def test_random_fits_to_few_targets_end_soon_with_a_proof(capsys):
         print("\nFew targets: " + report(outcomes, SLOW))
     assert all(outcome.status in PROVED for outcome in outcomes)
     assert max(outcome.seconds for outcome in outcomes) <= 3 * SLOW
+
+
+@pytest.mark.slow
+def test_random_fits_of_other_losses_and_data_end_soon_with_a_proof(capsys):
+    outcomes = [fit(random_others.draw(number)) for number in random_others.NUMBERS]
+    with capsys.disabled():
+        print("\nOthers: " + report(outcomes, SLOW))
+    failed = sum(outcome.status not in PROVED for outcome in outcomes)
+    assert failed <= 0.005 * len(outcomes)
+    # of up to 400 rows
+    assert sum(outcome.seconds > SLOW for outcome in outcomes) <= 0.02 * len(outcomes)
 
 
 @pytest.mark.slow

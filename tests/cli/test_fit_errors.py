@@ -35,7 +35,7 @@ def refused(okl, tmp_path):
         (["--target", "*"], "every column of the table is a target"),
         (["--target", "y_a", "--target", "town"], "town (text), y_a (number)"),
         (["--target", "town", "--task", "regression"], "town do not fit: regression"),
-        (["--target", "y_a", "--task", "classification"], "whole numbers"),
+        (["--target", "y_a", "--task", "classification"], "as text, such as v1.5"),
         (["--target", "y_*", "--task", "classification"], "only 0 and 1 in each"),
         (
             ["--target", "y_a", "--structure", "foo"],

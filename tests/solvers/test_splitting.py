@@ -67,14 +67,33 @@ def test_multipliers_at_a_bound_are_exactly_there(outcomes):
     assert_allclose(model.dual_coef_, a @ model.output_kernel_ / 3.0, atol=1e-10)
 
 
+def test_predictions_that_meet_most_targets_are_found(outcomes):
+    # at a small alpha: the multipliers between bounds are solved for at once
+    X, Y = draw()
+    model = OutputKernelRegressor(Gaussian(0.5), "frobenius", 1e-3, loss=Quantile(0.3))
+    a = model.fit(X, Y).dual_point_
+    assert isinstance(outcomes[-1], Solution)
+    assert model.certificate_.status == "optimal"
+    assert np.mean((a > -0.7) & (a < 0.3)) > 0.9
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_where_there_may_be_no_more_iterations_the_last_model_is_kept():
     X, Y = draw()
-    options = {"loss": Quantile(0.3), "max_iter": 5}
+    options = {"loss": Quantile(0.3), "max_iter": 3}
     model = OutputKernelRegressor(Gaussian(0.5), "frobenius", 0.3, **options).fit(X, Y)
-    assert model.n_iter_ == 5
+    assert model.n_iter_ == 3
     assert model.certificate_.status == "max_iter"
-    assert model.certificate_.relative_gap < 1e-3
+    assert 1e-6 < model.certificate_.relative_gap < 1e-2
+
+
+def test_multipliers_between_their_bounds_end_a_fit_early(outcomes):
+    # long before the scores of the steps meet the targets that these multipliers say
+    X, Y = draw()
+    OutputKernelRegressor(Gaussian(0.5), "frobenius", 0.3, loss=Quantile(0.3)).fit(X, Y)
+    (found,) = outcomes
+    *_, last, exact = [record["relative_gap"] for record in found.history]
+    assert exact <= 1e-6 < 1e-5 < last
 
 
 def test_where_it_crawls_others_go_on(outcomes, monkeypatch):
@@ -106,7 +125,7 @@ def test_goes_on_from_a_neighbouring_alpha(outcomes):
     inputs = Inputs.of(Dense(Gaussian(0.5)(X)), fit_intercept=True)
     problem = formulate(inputs, Y, Quantile(), Frobenius()).problem
     options = {"tol": 1e-6, "max_iter": 100}
-    _, near = solve_path(problem, [0.3, 0.2], **options)
+    _, near = solve_path(problem, [0.22, 0.2], **options)
     (cold,) = solve_path(problem, [0.2], **options)
     assert all(isinstance(found, Solution) for found in outcomes)
     assert near.certificate.status == cold.certificate.status == "optimal"

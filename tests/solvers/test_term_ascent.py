@@ -5,7 +5,7 @@ from dataclasses import replace
 import array_api_strict as strict
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import okl
 from okl import OutputKernelClassifier
@@ -221,6 +221,25 @@ def test_systems_of_polishing_that_were_met_are_not_factorised_in_turns(
         polishing.polished(problem, SpectralKernel(np.ones(4)), start, 0.01)
         # once more where that has brought the scores nearer
         assert 0 < len(set(made)) <= len(made) <= len(set(made)) + 1
+
+
+def test_rounding_frees_no_multiplier_at_a_bound(monkeypatch):
+    # y - (y - a) may be an ulp below a bound a: such entries, their scores far from
+    # their kinks, kept polishing from its solution, and fits for minutes
+    K, Y = targets_for(Quantile(0.5), 200, 4)
+    problem = formulate(Inputs(Dense(K), None), Y, Quantile(0.5), Identity()).problem
+    free = []
+
+    class Watched(polishing.ActiveSystem):
+        def __init__(self, prepared, curvature, alpha):
+            super().__init__(prepared, curvature, alpha)
+            free.append(curvature.diagonal > 0)
+
+    monkeypatch.setattr(polishing, "ActiveSystem", Watched)
+    part = np.random.default_rng(0).uniform(-1.0, 1.0, Y.shape)
+    start = np.clip(part, -0.5, 0.5)
+    polishing.polished(problem, SpectralKernel(np.ones(4)), start, 0.01)
+    assert_array_equal(free[0], abs(part) < 0.5)
 
 
 def test_weights_of_the_squared_hinge_are_copies_of_rows():

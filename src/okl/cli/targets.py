@@ -107,7 +107,10 @@ def check_task(task: Task, targets: pd.DataFrame, kinds: Mapping[str, Kind]) -> 
         expected = "classification of several targets expects only 0 and 1 in each"
     else:
         wrong = [name for name in kinds if not _are_classes(targets[name])]
-        expected = "classification expects text, truth values or whole numbers"
+        expected = (
+            "classification expects text, truth values or whole numbers. Write classes "
+            "with decimals as text, such as v1.5; measurements are for regression"
+        )
     if wrong:
         raise UserError(f"the targets {listing(wrong)} do not fit: {expected}.")
 

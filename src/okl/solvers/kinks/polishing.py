@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from okl.losses import Envelope
 from okl.losses.separable import DiagonalCurvature, unweighted
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array, epsilon, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.predictor.active_system import ActiveSystem
@@ -36,6 +36,7 @@ _MOST, _FALLS, _RTOL = 20, 0.5, 1e-6
 # What stands for the infinite curvature of a kink. The refinement takes out what it
 # changes in the equations.
 _KINK = 1e6
+_ROUNDINGS = 8
 
 
 def polished(
@@ -46,14 +47,21 @@ def polished(
     loss, targets, weights = problem.loss, problem.targets, problem.weights
     xp = namespace(multipliers)
     kinks = loss.scores_of(targets, multipliers, weights)
+    # the formulas of the envelope do not tell an entry at a bound from one this near
+    rounding = _ROUNDINGS * epsilon(kinks) * float(xp.max(xp.abs(kinks)))
     best, smallest = multipliers, float("inf")
     met: list[Array] = []  # the curvatures so far, which say what was free
     for _ in range(_MOST):
         # the envelope moved by a: its negative gradient at the kinks is the point of
         # the domain next to a, and it has curvature where that is strictly inside
-        envelope = Envelope(loss, 1.0, unweighted(multipliers, weights))
+        shifts = unweighted(multipliers, weights)
+        envelope = Envelope(loss, 1.0, shifts)
         multipliers = envelope.negative_gradient(targets, kinks, weights)
-        curvature = envelope.curvature(targets, kinks, weights).diagonal
+        least, most = (
+            Envelope(loss, 1.0, near).curvature(targets, kinks, weights).diagonal
+            for near in (shifts - rounding, shifts + rounding)
+        )
+        curvature = xp.minimum(least, most)
         free = xp.astype(curvature > 0, multipliers.dtype)
         scores = (prepared.joint @ multipliers) / alpha
         off = free * (kinks - scores)

@@ -29,7 +29,7 @@ from okl.losses import Squared
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.kinks.dual_model import of_dual_point, sparse, with_dual_point
+from okl.solvers.kinks.dual_model import sparse, with_dual_point
 from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.output_kernel.alternation import (
     best_output_kernel,
@@ -46,7 +46,10 @@ _RELAXED = 1.6
 # Steps from one look at the gap to the next, and most looks.
 _STEPS, _LOOKS = 20, 60
 # The gap has to be halved in so many looks.
-_IDLE = 3
+_IDLE = 5
+# The multipliers between their bounds are solved for where the gap is at most _NEAR,
+# again where it is at most _NEARER of what it was then, and in the last look.
+_NEAR, _NEARER = 1e-4, 0.1
 # Sigma changes where the relative changes of U and a differ by more than the factor
 # _UNEVEN, by the factor _CHANGE at most, and in the first _CHANGES looks only.
 _UNEVEN, _CHANGE, _CHANGES = 2.0, 10.0, 30
@@ -87,30 +90,25 @@ def split(
     At the largest number of iterations the last model is returned as it is.
     """
     history = History(problem.reference)
-    model, point, halved, idle, close = None, None, float("inf"), 0, False
+    point, halved, idle, due = None, float("inf"), 0, _NEAR
     for here, theta in _looks(problem, request, start):
         if _vanishes(problem, here, request.alpha):  # others find an L of zero
             return None
         point = balanced(problem, here.multipliers)
         model = with_dual_point(problem, point, theta, here.kernel, request)
         gap = abs(history.add(model.certificate.primal, model.certificate.dual))
-        if gap <= request.tol:
-            exact = of_dual_point(problem, point, here.kernel, request)
-            if exact.certificate.status == "optimal":
-                return _more_exact(exact, here, history)
-            # from now on that of the model of the dual point, which may be far behind
-            gap = abs(exact.certificate.relative_gap)
-            halved, close = halved if close else float("inf"), True
+        if len(history.records) >= request.max_iter:
+            return model.found_by(history.records, here)
         idle = 0 if gap <= halved / 2 else idle + 1
         halved = gap if idle == 0 else halved
-        if idle >= _IDLE or len(history.records) >= request.max_iter:
+        if gap <= max(_NEAR if idle == _IDLE else due, request.tol):
+            exact = sparse(model, problem, request)
+            if not exact.certificate.failed:
+                history.add(exact.certificate.primal, exact.certificate.dual)
+                return exact.found_by(history.records, here)
+            due = _NEARER * gap
+        if idle == _IDLE:
             break
-    if model is not None and model.certificate.status == "optimal":
-        exact = sparse(model, problem, request)
-        if exact.certificate.status == "optimal":
-            return _more_exact(exact, here, history)
-    if model is not None and len(history.records) >= request.max_iter:
-        return model.found_by(history.records, here)
     return point
 
 
@@ -119,12 +117,6 @@ def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
     values, own = problem.spectrum.eigenvalues, here.kernel.eigenvalues
     largest = float(values[0] * own[0]) if values.shape[0] and own.shape[0] else 0.0
     return largest * here.sigma <= epsilon(own) * alpha
-
-
-def _more_exact(model: Solution, here: Split, history: History) -> Solution:
-    """Add a model to the history, and return it."""
-    history.add(model.certificate.primal, model.certificate.dual)
-    return model.found_by(history.records, here)
 
 
 def _looks(
