@@ -161,3 +161,17 @@ def test_outputs_that_were_added_are_found_by_name():
 def test_reduced_rank_finds_them_by_name():
     model = ReducedRankRegression(rank=2).fit(X, Y)
     assert_allclose(model.score(X, Y[["w", "u", "v"]]), model.score(X, Y.to_numpy()))
+
+
+def test_weights_with_names_of_outputs_and_others_are_refused():
+    # they went by their places, although one of the names says another
+    X, Y = np.eye(6), pd.DataFrame(np.arange(12.0).reshape(6, 2), columns=["a", "b"])
+    weights = pd.DataFrame(np.ones((6, 2)), columns=["b", "c"])
+    with pytest.raises(ValueError, match=r"sample_weight has the columns 'c'; the out"):
+        OutputKernelRegressor().fit(X, Y, sample_weight=weights)
+    model = OutputKernelRegressor().fit(X, Y)
+    with pytest.raises(ValueError, match=r"sample_weight has the columns 'c'; the out"):
+        model.score(X, Y, sample_weight=weights)
+    # without any of their names there are only places
+    named = weights.set_axis(["one", "two"], axis=1)
+    OutputKernelRegressor().fit(X, Y, sample_weight=named)

@@ -53,14 +53,28 @@ def matched(estimator: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
 def weights_in_order(estimator: Any, sample_weight: Any, y: Any = None) -> Any:
     """Return a DataFrame of weights with its columns in the order of the outputs.
 
-    It is returned as it is where its columns have other names than the outputs, and so
+    It is returned as it is where none of its columns has the name of an output, and so
     is anything else. If the outputs of the fit have no names, those of y are theirs.
+
+    Raises
+    ------
+    ValueError
+        If some columns have names of outputs, and others do not.
     """
     names = list(getattr(estimator, "output_names_", []))
     if not names and _columns(y) is not None:
         names = _names(y)
     ordered = _in_order(sample_weight, names)
-    return sample_weight if ordered is None else ordered
+    if ordered is not None or sample_weight is None:
+        return ordered
+    asked = _names(sample_weight)
+    other = [name for name in asked if name not in names]
+    if len(other) < len(asked) == len(names):
+        raise ValueError(
+            f"sample_weight has the columns {listed(other)}; the outputs are "
+            f"{listed(names)}. Give these columns, in any order, or an array."
+        )
+    return sample_weight
 
 
 def _in_order(table: Any, names: list[str]) -> Any:

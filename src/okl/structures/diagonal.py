@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,8 +22,10 @@ class Diagonal(Given):
     ----------
     variances : array-like (n_outputs,)
         All >= 0. The regressors normalise outputs first: these are then variances of
-        normalised outputs.
+        normalised outputs. Labels of a series are names of outputs.
     """
+
+    parameters_of_outputs: ClassVar[tuple[str, ...]] = ("variances",)
 
     def __init__(self, variances: Any) -> None:
         self.variances = variances

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,8 +23,10 @@ class Fixed(Given):
     output_kernel : array-like (n_outputs, n_outputs)
         Symmetric and positive semi-definite. The regressors normalise outputs first: it
         is then a covariance of normalised outputs. For one in the units of the targets,
-        pass ``normalize_y=False``.
+        pass ``normalize_y=False``. Labels of a data frame are names of outputs.
     """
+
+    parameters_of_outputs: ClassVar[tuple[str, ...]] = ("output_kernel",)
 
     def __init__(self, output_kernel: Any) -> None:
         self.output_kernel = output_kernel

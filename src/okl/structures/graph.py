@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
@@ -38,9 +38,12 @@ class Graph(Given):
     ----------
     adjacency : array-like or sparse matrix (n_outputs, n_outputs)
         Symmetric weights of the edges, not negative; the diagonal does not matter.
+        Labels of a data frame are names of outputs.
     gamma : float, default=1.0
         Weight of each output's own norm, > 0.
     """
+
+    parameters_of_outputs: ClassVar[tuple[str, ...]] = ("adjacency",)
 
     def __init__(self, adjacency: Any, gamma: float = 1.0) -> None:
         self.adjacency = adjacency
@@ -73,7 +76,11 @@ class Graph(Given):
         _check_laplacian(delta)
         # exactly symmetric and not negative, not only up to rounding; the diagonal
         # becomes 0, as that of a Laplacian is not negative
-        return cls(np.maximum(-(delta + delta.T) / 2, 0), gamma)
+        adjacency = np.maximum(-(delta + delta.T) / 2, 0)
+        if hasattr(laplacian, "iloc"):  # a data frame keeps its labels
+            labels = {"index": laplacian.index, "columns": laplacian.columns}
+            adjacency = type(laplacian)(adjacency, **labels)
+        return cls(adjacency, gamma)
 
     def validate(self, n_outputs: int) -> None:
         """Check the adjacency matrix against the outputs, and gamma."""
@@ -98,15 +105,15 @@ class Graph(Given):
     def matrix(self, n_outputs: int) -> np.ndarray:
         """Return the inverse of the shifted Laplacian."""
         delta = laplacian(_dense(self.adjacency))
-        try:
-            inverse = np.linalg.inv(delta + self.gamma * np.eye(delta.shape[0]))
-        except np.linalg.LinAlgError as error:
+        n_outputs = delta.shape[0]
+        if self.gamma <= n_outputs * np.finfo(np.float64).eps * np.max(delta):
             raise ValueError(
                 f"gamma={self.gamma!r} is negligible compared with the weights of the "
                 f"graph, which are up to {np.max(_dense(self.adjacency)):.3g}: the "
-                "Laplacian plus gamma is singular. Choose a larger gamma, or divide "
-                "the weights."
-            ) from error
+                "Laplacian plus gamma is singular up to rounding. Choose a larger "
+                "gamma, or divide the weights."
+            )
+        inverse = np.linalg.inv(delta + self.gamma * np.eye(n_outputs))
         return (inverse + inverse.T) / 2
 
     def known(self, like: Array) -> OutputKernel:

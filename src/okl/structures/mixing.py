@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class Mixing(Given):
         Variance of the outputs' own functions h_t, >= 0. It is not learned: alpha sets
         the scale of all of L.
     """
+
+    parameters_of_outputs: ClassVar[tuple[str, ...]] = ("mixing",)
 
     def __init__(self, rank: int, mixing: Any = None, own: float = 0.0) -> None:
         self.rank = rank

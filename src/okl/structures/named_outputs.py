@@ -1,16 +1,18 @@
 """What a structure knows about outputs by their names.
 
-Most structures know nothing: names do not matter to them. Where outputs are the leaves
-of a tree, the structure says which classes there are, and which output is which leaf.
+Most structures know nothing: names do not matter to them. A matrix that is given may be
+a data frame whose labels are the names. Where outputs are the leaves of a tree, the
+structure says which classes there are, and which output is which leaf.
 """
 
 from __future__ import annotations
 
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from okl.parameters.component import Component
+from okl.structures.labelled import in_order_of
 from okl.trees import ClassTree
 
 
@@ -21,9 +23,12 @@ class NamedOutputs(Component):
     ----------
     class_tree : ClassTree or None
         The tree whose leaves are the outputs, if there is one.
+    parameters_of_outputs : tuple of str
+        The parameters that have a row for each output.
     """
 
     class_tree: ClassTree | None = None
+    parameters_of_outputs: ClassVar[tuple[str, ...]] = ()
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return all classes (n_classes,), sorted, and the labels (n,) as their names.
@@ -41,11 +46,19 @@ class NamedOutputs(Component):
     def for_outputs(self, names: np.ndarray | None) -> Self:
         """Return the structure of outputs with these names, in their order.
 
-        By default itself, as names do not matter. Pass None for outputs without names.
+        By default names matter to parameters with labels only (`in_order_of`). Pass
+        None for outputs without names.
 
         Raises
         ------
         ValueError
-            If the structure knows only some of the outputs by name.
+            If the structure knows only some of the outputs by name, or a parameter has
+            labels that are not their names.
         """
-        return self
+        if names is None or not self.parameters_of_outputs:
+            return self
+        given = self.get_params(deep=False)
+        for name in self.parameters_of_outputs:
+            what = f"{name} of {type(self).__name__}"
+            given[name] = in_order_of(given[name], names, what)
+        return type(self)(**given)
