@@ -114,11 +114,11 @@ def test_the_order_and_the_units_of_outputs_do_not_matter():
     assert_allclose(found, alphas[order], rtol=1e-9)
 
 
-def chosen(monkeypatch, residuals, copies=None):
+def chosen(monkeypatch, residuals, weights=None):
     """Return the alphas for residuals (n_alphas, n_samples, n_outputs) left out."""
     grid = np.geomspace(10.0, 0.1, len(residuals))
 
-    def left_out(inputs, formulation, alphas, copies=None):
+    def left_out(inputs, formulation, alphas):
         return (residuals[np.argmin(np.abs(grid - alpha))] for alpha in alphas)
 
     monkeypatch.setattr(alphas_of_outputs, "leave_one_out", left_out)
@@ -126,7 +126,7 @@ def chosen(monkeypatch, residuals, copies=None):
     observed = Observed(np.zeros((n, m)), Squared())
     inputs = Inputs.of(Dense(np.eye(n)), fit_intercept=False)
     formulation = observed.formulate(inputs, Identity())
-    found = alphas_of_outputs.clear_alphas(observed, inputs, formulation, grid, copies)
+    found = alphas_of_outputs.clear_alphas(observed, inputs, formulation, grid, weights)
     if found is None:
         return None
     return found.overall / found.weights
@@ -160,13 +160,12 @@ def test_it_has_to_be_likelier(monkeypatch):
     residuals = alike(1000, 3)
     residuals[2, :, 0] = 0.99 * residuals[1, :, 0]
     assert np.ptp(chosen(monkeypatch, residuals)) > 0
-    # a weight is so many rows, but for what all have in common
+    # and weights make no rows
     residuals = alike(50, 3)
     residuals[2, :, 0] = 0.99 * residuals[1, :, 0]
-    weights = np.append(np.full(49, 20.0), 1.0)
-    assert np.ptp(chosen(monkeypatch, residuals, weights)) > 0
-    for factor in (20.0, 0.01):
-        assert chosen(monkeypatch, residuals, np.full(50, factor)) is None
+    uneven = np.append(np.full(49, 20.0), 1.0)
+    for weights in (uneven, np.full(50, 20.0), np.full(50, 0.01)):
+        assert chosen(monkeypatch, residuals, weights) is None
 
 
 def test_of_many_outputs_more_is_asked(monkeypatch):
@@ -199,9 +198,9 @@ def test_what_is_no_choice_is_refused():
 def test_a_grid_is_gone_through_once(monkeypatch):
     asked = []
 
-    def counted(inputs, formulation, alphas, copies):
+    def counted(inputs, formulation, alphas):
         asked.append(len(alphas))
-        return leave_one_out(inputs, formulation, alphas, copies)
+        return leave_one_out(inputs, formulation, alphas)
 
     monkeypatch.setattr(alphas_of_outputs, "leave_one_out", counted)
     X, Y = drawn(0.1, np.inf, np.inf)

@@ -19,13 +19,13 @@ from tests.samples import draw, psd
 ALPHAS = [3.0, 0.1]
 
 
-def residuals_of(K, Y, structure, intercept, weights=None, copies=None, rows=None):
+def residuals_of(K, Y, structure, intercept, weights=None, rows=None):
     observed = Observed(Y, Squared(), weights)
     operator = Dense(K.copy()) if rows is None else Features(rows.copy())
     inputs = observed.inputs(operator, fit_intercept=intercept)
     formulation = observed.formulate(inputs, structure)
     assert has_closed_form(formulation)
-    return list(leave_one_out(inputs, formulation, ALPHAS, copies))
+    return list(leave_one_out(inputs, formulation, ALPHAS))
 
 
 def refitted(K, Y, structure, intercept, alpha, weights=None):
@@ -54,25 +54,41 @@ def refitted(K, Y, structure, intercept, alpha, weights=None):
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weights"])
 def test_leaving_out_is_refitting(structure, intercept, weighted):
     _, Y, K = draw(12, 3)
-    # all below one: a row of such a weight is left out whole
-    weights = np.linspace(0.2, 0.9, 12)[:, None] if weighted else None
+    # a row is left out whole, whatever its weight
+    weights = np.linspace(0.2, 5.0, 12)[:, None] if weighted else None
     found = residuals_of(K, Y, structure, intercept, weights)
     for alpha, residuals in zip(ALPHAS, found, strict=True):
         expected = refitted(K, Y, structure, intercept, alpha, weights)
         assert_allclose(residuals, expected, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
-def test_a_weight_is_so_many_copies_of_the_row(intercept):
+def test_a_row_without_weight_is_not_left_out():
     _, Y, K = draw(9, 3)
-    counts = np.arange(9) % 4
-    index = np.repeat(np.arange(9), counts)
-    repeated = residuals_of(K[np.ix_(index, index)], Y[index], Mean(), intercept)
-    weights = counts.astype(float)
-    weighted = residuals_of(K, Y, Mean(), intercept, weights[:, None], weights)
-    for few, many in zip(weighted, repeated, strict=True):
-        assert_allclose(few[index], many, rtol=1e-8, atol=1e-9)
-        assert np.all(few[counts == 0] == 0)
+    weights = (np.arange(9) % 4).astype(float)
+    some = weights > 0
+    found = residuals_of(K, Y, Mean(), True, weights[:, None])
+    rest = residuals_of(
+        K[np.ix_(some, some)], Y[some], Mean(), True, weights[some, None]
+    )
+    for every, few in zip(found, rest, strict=True):
+        assert_allclose(every[some], few, rtol=1e-8, atol=1e-9)
+        assert np.all(every[~some] == 0)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.05, 20.0])
+def test_weights_that_tell_the_noise_choose_as_ridge_does(factor):
+    # with a part of a heavy row left to tell its noise the alpha chosen was a
+    # thousandth, and the error of new rows fifteen times as large
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    std = rng.uniform(0.2, 0.8, size=120)
+    y = X @ [1.0, 0.5, 0.0] + std * rng.normal(size=120)
+    alphas, weights = factor * np.geomspace(300.0, 0.01, 9), factor / std**2
+    ridge = RidgeCV(alphas).fit(X, y, sample_weight=weights)
+    model = OutputKernelRegressorCV(
+        "linear", "identity", alphas=alphas, normalize_y=False
+    )
+    assert model.fit(X, y, sample_weight=weights).alpha_ == ridge.alpha_
 
 
 def test_features_and_more_outputs_than_rows():

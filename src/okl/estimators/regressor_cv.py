@@ -77,9 +77,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss
         is squared and all targets were observed (as `sklearn.linear_model.RidgeCV`
-        does; but of a row with a weight above one, and above the smallest, one copy is
-        left out and the others stay), and for five shuffled folds otherwise, fewer
-        with fewer than ten rows. The first stage, whose outputs are
+        does), and for five shuffled folds otherwise, fewer with fewer than ten rows.
+        The first stage, whose outputs are
         independent, leaves rows out one by one also where the second takes folds.
     scoring : str or callable, default=None
         As there; None for the mean R^2 over outputs, or, where a fold has fewer than

@@ -214,7 +214,6 @@ def score_left_out(
     targets: np.ndarray,
     grids: np.ndarray,
     judge: Judge,
-    copies: np.ndarray | None,
 ) -> FoldScores:
     """Judge all rows at once, each predicted from all others, in closed form.
 
@@ -228,15 +227,13 @@ def score_left_out(
         Of all rows.
     grids, judge
         As in `score_fold`; rows without weight are not judged.
-    copies : array (n_samples,) or None
-        How many times each row is there.
     """
     rows = np.arange(len(targets))
     if inputs.row_weights is not None:
         rows = np.flatnonzero(inputs.row_weights > 0)
     scores = np.empty(grids.shape)
     for row, (formulation, alphas) in enumerate(zip(formulations, grids, strict=True)):
-        left_out = leave_one_out(inputs, formulation, alphas, copies)
+        left_out = leave_one_out(inputs, formulation, alphas)
         for column, residuals in enumerate(left_out):
             predictions = (targets - residuals)[rows]
             scores[row, column] = judge(predictions, rows)

@@ -11,10 +11,10 @@ all n eigenvectors counted, and the residual of the row when it is left out is t
 residual of the fit divided by h_ij. Nothing is fitted again: every alpha costs two
 products with U.
 
-A weight counts as so many copies of the row. If it is w > 1, one copy is left out and
-w - 1 stay: the residual is divided by 1 - (1 - h_ij) / w instead. Weights and repeated
-rows thus give the same predictions. A row of weight below one is left out whole, and
-where all weights are larger than one the smallest counts as one copy.
+A row is left out whole, whatever its weight: the noise of a target has the variance
+alpha / weight, and what is left of a row after a part of it was taken would tell that
+noise. (Of a row that is repeated the other copies tell it: hold them out together, by
+`GroupKFold` for example.)
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ def leave_one_out(
     inputs: Inputs,
     formulation: Formulation,
     alphas: Sequence[float] | np.ndarray,
-    copies: np.ndarray | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield the residuals y_i - f_(-i)(x_i) of rows left out, one array an alpha.
 
@@ -68,8 +67,6 @@ def leave_one_out(
         Of the same inputs; see `has_closed_form`.
     alphas : sequence of float
         In any order.
-    copies : array (n_samples,), optional
-        How many times each row is there; None for once.
 
     Yields
     ------
@@ -89,7 +86,6 @@ def leave_one_out(
     of_intercept = np.zeros(n)
     if inputs.kernel_means is not None:
         of_intercept = (np.ones(n) if weights is None else weights) / np.sum(roots**2)
-    share = 1.0 if copies is None else 1.0 / counted_copies(copies)[:, None]
     # outputs with the same eigenvalue of L have the same shares
     distinct, which = np.unique(eigenvalues, return_inverse=True)
     at_once = max(1, _COLUMNS // len(distinct))
@@ -100,7 +96,7 @@ def leave_one_out(
         shares = _shares(U, columns, of_intercept)
         for number in range(len(group)):
             own = shares[:, number * len(distinct) : (number + 1) * len(distinct)]
-            divisor = roots * (1.0 - share + share * own)[:, which]
+            divisor = roots * own[:, which]
             residuals = outside + U @ (inside * shrunk[:, number, which])
             possible = divisor > 0
             residuals = np.where(possible, residuals, 0.0)
@@ -108,17 +104,6 @@ def leave_one_out(
             residuals = _in_outputs(residuals, known)
             basis = formulation.basis
             yield residuals if basis is None else residuals @ basis.T
-
-
-def counted_copies(weights: np.ndarray) -> np.ndarray:
-    """Return how many copies of a row its weight stands for, at least one.
-
-    Where all weights are larger than one the smallest stands for one: a factor that
-    they have in common says nothing of copies.
-    """
-    positive = weights[weights > 0]
-    unit = max(1.0, float(positive.min())) if positive.size else 1.0
-    return np.maximum(weights / unit, 1.0)
 
 
 def _in_eigenbasis(

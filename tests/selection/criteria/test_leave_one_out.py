@@ -69,17 +69,46 @@ def test_the_likelihood_is_that_of_gaussian_processes(intercept):
     assert_allclose(value(criterion, K, ALPHA, Identity()), expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_with_weights_too_it_is_that_of_gaussian_processes(intercept):
+    # the noise of a row has the variance alpha / weight, in units of the process
+    _, Y, K = draw(N, M)
+    weights = np.linspace(0.3, 4.0, N)
+    observed = Observed(Y, Squared(), weights[:, None])
+    criterion = LeaveOneOutLikelihood(observed, fit_intercept=intercept)
+    residuals, variances = np.empty((N, M)), np.empty(N)
+    for i in range(N):
+        rest = np.delete(np.arange(N), i)
+        noise = np.diag(1 / weights[rest])
+        inverse = np.linalg.inv(K[np.ix_(rest, rest)] / ALPHA + noise)
+        k, left = K[i, rest] / ALPHA, Y[rest]
+        variances[i] = 1 / weights[i] + K[i, i] / ALPHA - k @ inverse @ k
+        b = np.zeros(M)
+        if intercept:
+            one = inverse.sum(axis=0)
+            b = one @ left / one.sum()
+            variances[i] += (1 - one @ k) ** 2 / one.sum()
+        residuals[i] = Y[i] - b - k @ inverse @ (left - b)
+    expected = 0.0
+    for r in residuals.T:
+        scale = np.sqrt(np.mean(r**2 / variances) * variances)
+        density = norm(scale=scale).logpdf(r).sum()
+        expected += -density - N / 2 * (np.log(2 * np.pi) + 1)
+    assert_allclose(value(criterion, K, ALPHA, Identity()), expected, rtol=1e-8)
+
+
 @pytest.mark.parametrize("make", [LeaveOneOutError, LeaveOneOutLikelihood])
 @pytest.mark.parametrize("structure", [Identity(), Mean()], ids=["identity", "mean"])
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
-def test_a_weight_is_so_many_copies_of_the_row(make, structure, intercept):
+def test_only_ratios_of_weights_count(make, structure, intercept):
     _, Y, K = draw(9, M)
-    counts = np.arange(9) % 4
-    index = np.repeat(np.arange(9), counts)
-    weighted = make(
-        Observed(Y, Squared(), counts[:, None].astype(float)), fit_intercept=intercept
-    )
-    repeated = make(Observed(Y[index], Squared()), fit_intercept=intercept)
-    few = value(weighted, K, ALPHA, structure)
-    many = value(repeated, K[np.ix_(index, index)], ALPHA, structure)
-    assert_allclose(few, many, rtol=1e-8)
+    weights = np.arange(9.0)[:, None] % 4
+
+    def at(alpha, factor):
+        observed = Observed(Y, Squared(), factor * weights)
+        criterion = make(observed, fit_intercept=intercept)
+        return value(criterion, K, factor * alpha, structure) / (
+            factor if make is LeaveOneOutError else 1.0
+        )
+
+    assert_allclose(at(ALPHA, 7.0), at(ALPHA, 1.0), rtol=1e-8)

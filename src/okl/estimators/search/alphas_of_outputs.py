@@ -30,7 +30,7 @@ from okl.problems import (
     OutputAlphas,
     check_sum_over_outputs,
 )
-from okl.selection.leave_one_out import counted_copies, leave_one_out
+from okl.selection.leave_one_out import leave_one_out
 from okl.structures import Structure
 from okl.structures.scaled import is_scalable
 
@@ -131,7 +131,7 @@ def left_out_losses(
     inputs: Inputs,
     formulation: Formulation,
     grid: np.ndarray,
-    copies: np.ndarray | None,
+    weights: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the squared errors (n_alphas, n_outputs) of rows left out one by one.
 
@@ -145,13 +145,13 @@ def left_out_losses(
     formulation : Formulation
         Of independent outputs; see `okl.selection.leave_one_out.has_closed_form`.
     grid : array (n_alphas,)
-    copies : array (n_samples,) or None
-        How many times each row is there.
+    weights : array (n_samples,) or None
+        Of the rows.
     """
-    weights = 1.0 if copies is None else copies[:, None]
+    factors = 1.0 if weights is None else weights[:, None]
     losses, least = [], np.empty(0)
-    for residuals in leave_one_out(inputs, formulation, grid, copies):
-        losses.append(np.sum(weights * residuals**2, axis=0))
+    for residuals in leave_one_out(inputs, formulation, grid):
+        losses.append(np.sum(factors * residuals**2, axis=0))
         if len(losses) == 1:
             least, best = losses[0], residuals.copy()
             continue
@@ -166,7 +166,7 @@ def clear_alphas(
     inputs: Inputs,
     formulation: Formulation,
     grid: np.ndarray,
-    copies: np.ndarray | None,
+    weights: np.ndarray | None,
 ) -> OutputAlphas | None:
     """Return an alpha for each output, None if no output is clearly better off so.
 
@@ -179,14 +179,14 @@ def clear_alphas(
     ----------
     observed : Observed
         The targets.
-    inputs, formulation, grid, copies
+    inputs, formulation, grid, weights
         As `left_out_losses` takes them.
     """
-    losses, after = left_out_losses(inputs, formulation, grid, copies)
+    losses, after = left_out_losses(inputs, formulation, grid, weights)
     own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
     n_rows = float(len(observed.targets))
-    if copies is not None:
-        n_rows = float(counted_copies(copies[copies > 0]).sum())
+    if weights is not None:
+        n_rows = float(np.count_nonzero(weights))
     errors = float(t.isf(_CHANCE / len(own), max(n_rows - 1, 1)))
     alike, leaving = np.full((2, len(own)), True)
     while np.any(alike) and np.any(leaving):
@@ -195,9 +195,9 @@ def clear_alphas(
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = n_rows / 2 * np.log(losses[common] / losses[own, every])
         leaving = alike & (gains > _LIKELIER)
-        (before,) = leave_one_out(inputs, formulation, grid[[common]], copies)
+        (before,) = leave_one_out(inputs, formulation, grid[[common]])
         falls = before**2 - after**2
-        leaving &= _means_in_errors(falls, copies, n_rows) > errors
+        leaving &= _means_in_errors(falls, weights, n_rows) > errors
         alike &= ~leaving
     if np.all(alike):
         return None
@@ -205,11 +205,11 @@ def clear_alphas(
 
 
 def _means_in_errors(
-    rows: np.ndarray, copies: np.ndarray | None, n_rows: float
+    rows: np.ndarray, weights: np.ndarray | None, n_rows: float
 ) -> np.ndarray:
     """Return the means of the columns over their standard errors."""
-    means = np.average(rows, axis=0, weights=copies)
-    variances = np.average((rows - means) ** 2, axis=0, weights=copies)
+    means = np.average(rows, axis=0, weights=weights)
+    variances = np.average((rows - means) ** 2, axis=0, weights=weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         return means / np.sqrt(variances / max(n_rows - 1, 1))
 

@@ -178,7 +178,7 @@ class Experiment:
         if self.folds is None:
             with step("leave-one-out"):
                 left_out = inputs, formulations, observed.targets, grids
-                found = score_left_out(*left_out, judge, targets.row_weights)
+                found = score_left_out(*left_out, judge)
                 outcomes.append(found)
         else:
             of_fold = kept if self.tempered else judge
@@ -273,17 +273,17 @@ class Experiment:
         None where all have one in common.
         """
         exact = self.in_eigenbasis([kernel])
-        observed, copies = self.targets.observed, self.targets.row_weights
+        observed, weights = self.targets.observed, self.targets.row_weights
         if not seeks_alphas(self.alpha_per_output, structures, observed, exact=exact):
             return None
         formulation = observed.formulate(inputs, Identity())
         grid = alpha_grid(formulation.problem, self.alphas, self.eps)
         closed_form = self.leaves_one_out and has_closed_form(formulation)
         if not is_for_each(self.alpha_per_output):
-            known = observed, inputs, formulation, grid, copies
+            known = observed, inputs, formulation, grid, weights
             return clear_alphas(*known) if closed_form else None
         if closed_form:
-            losses, _ = left_out_losses(inputs, formulation, grid, copies)
+            losses, _ = left_out_losses(inputs, formulation, grid, weights)
         else:
             judge = OutputLosses(observed)
             fits = self._fits(inputs, observed, [Identity()], grid[None], judge)

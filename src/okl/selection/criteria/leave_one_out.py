@@ -1,11 +1,8 @@
 r"""The common part of the criteria that leave out one row at a time.
 
 The residual of a row that is left out follows from the fit to all rows, r = C / p with
-p the diagonal of P; 1 / p is the variance of its prediction, with its noise. A weight
-counts as so many copies of a row: of a row with weight w > 1 one copy is left out and
-w - 1 stay, and for that copy C is C / w and p is p / w^2 + 1 - 1 / w; a row of weight
-below one is left out whole. With v = max(w, 1) and q = v - 1 + p / v the residual is
-r = C / q. `okl.selection.leave_one_out` predicts the same.
+p the diagonal of P; 1 / p is the variance of its prediction, with its noise. A row is
+left out whole, whatever its weight. `okl.selection.leave_one_out` predicts the same.
 
 With dC = -P dK C and dp = -diag(P dK P), up to the factor l / alpha, a criterion with
 dJ = sum_ij e_ij dC_ij - t_ij dp_ij has G = P diag(sum_j t_j) P - sym(P e C').
@@ -23,7 +20,6 @@ from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative
 from okl.selection.criteria.joined import Joined
 from okl.selection.criteria.projected_inverse import Part
-from okl.selection.leave_one_out import counted_copies
 
 
 class LeftOut(NamedTuple):
@@ -33,14 +29,11 @@ class LeftOut(NamedTuple):
     ----------
     residuals : array (n_samples, n_outputs)
         r.
-    copies : array (n_samples, n_outputs)
-        v.
     precisions : array (n_samples, n_outputs)
-        q; one where there is no weight.
+        p; one where there is no weight.
     """
 
     residuals: np.ndarray
-    copies: np.ndarray
     precisions: np.ndarray
 
 
@@ -53,7 +46,7 @@ class Judgement(NamedTuple):
     of_dual : array (n_samples, n_outputs)
         e.
     share : float
-        t = share e r / v + of_variance.
+        t = share e r + of_variance.
     of_variance : array (n_samples, n_outputs)
     of_residuals : array (n_outputs,) or float
         Along a common factor of the residuals of each output, not of each column.
@@ -77,7 +70,7 @@ class LeaveOneOut(ClosedFormCriterion):
         left_out = self._leave_out(model)
         judged = self._judge(model, left_out)
         m, coupled = model.targets.shape[1], model.couples
-        spread = judged.share * judged.of_dual / left_out.copies
+        spread = judged.share * judged.of_dual
         variances = spread * left_out.residuals + judged.of_variance
         parts, inside = [], np.zeros((m, m) if coupled else m)
         moved, images = np.zeros_like(spread), np.zeros_like(spread)
@@ -100,14 +93,12 @@ class LeaveOneOut(ClosedFormCriterion):
 
     def _leave_out(self, model: Decoupled | Joined) -> LeftOut:
         residuals = np.zeros_like(model.targets)
-        copies, precisions = np.ones_like(residuals), np.ones_like(residuals)
+        precisions = np.ones_like(residuals)
         for block in model.blocks:
             at = np.ix_(block.rows, block.outputs)
-            v = counted_copies(block.weights)
-            q = block.weights * (1.0 - 1.0 / v) + block.diagonal / v
-            residuals[at] = block.dual / q[:, None]
-            copies[at], precisions[at] = v[:, None], q[:, None]
-        return LeftOut(residuals, copies, precisions)
+            precisions[at] = block.diagonal[:, None]
+            residuals[at] = block.dual / precisions[at]
+        return LeftOut(residuals, precisions)
 
 
 def _between(
