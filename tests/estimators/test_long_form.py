@@ -648,3 +648,21 @@ def test_rows_of_tasks_without_training_rows_are_not_judged():
         searches[0].set_params(cv=[alone]).fit(X, y, task=task)
     with pytest.raises(ValueError, match="without a search, if tasks have one row"):
         OutputKernelRegressorCV("rbf").fit(X, y, task=np.arange(60))
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score"])
+def test_probabilities_of_tasks_are_none_of_classes(scoring):
+    # scikit-learn took the second column, of the second task, for the second class
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(40, 2)), np.arange(40) % 2
+    y = (X[:, 0] * (2 * task - 1) > 0).astype(int)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = OutputKernelClassifier("rbf", "identity", 0.1, loss="logistic")
+        model.set_fit_request(task=True).set_score_request(task=True)
+        how = {"params": {"task": task}, "cv": 2, "error_score": "raise"}
+        with pytest.raises(ValueError, match="takes the column of a task for that of"):
+            cross_val_score(model, X, y, scoring=scoring, **how)
+        assert cross_val_score(model, X, y, **how).mean() > 0.7
+    model.fit(X, y, task=task)
+    own = model.predict_proba(X, task=task)[:, 1]
+    assert_allclose(model.predict_proba(X)[np.arange(40), task], own)

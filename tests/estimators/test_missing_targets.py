@@ -1,13 +1,17 @@
 """Targets that were not observed."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from numpy.testing import assert_allclose
 from sklearn import metrics as sklearn_metrics
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 
+import okl.metrics
 from okl import (
     OutputKernelImputer,
     OutputKernelRegressor,
@@ -266,3 +270,26 @@ def test_folds_without_r2_are_scored_by_the_variance_in_all_rows():
         error = (alone.fit(X[train], Z[train]).predict(X[[i]])[0, j] - Z[i, j]) ** 2
         spread = np.nanvar(Z[:, j])
         assert_allclose(score, 1 - error / spread, rtol=1e-6)
+
+
+@pytest.mark.parametrize("routed", [False, True])
+@pytest.mark.parametrize("score", ["r2", "neg_mean_absolute_error"])
+def test_a_target_without_weight_is_not_scored(score, routed):
+    # our scores take a weight for each target, and got the means of rows
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    Y, W = X + 0.3 * rng.normal(size=(40, 2)), np.ones((40, 2))
+    missing = np.where([[False, True]] * 20 + [[False, False]] * 20, np.nan, Y)
+    W[:20, 1], Y[:20, 1] = 0.0, 1e3
+    scorer = getattr(okl.metrics, f"{score}_scorer")
+    folds = KFold(4, shuffle=True, random_state=0)
+    found = []
+    with sklearn.config_context(enable_metadata_routing=routed):
+        if routed:
+            scorer = copy(scorer).set_score_request(sample_weight=True)
+        for y, weights in ((Y, {"sample_weight": W}), (missing, {})):
+            search = OutputKernelRegressorCV(
+                "rbf", "identity", alphas=[10.0, 0.1], cv=folds, scoring=scorer
+            )
+            found.append(search.fit(X, y, **weights).cv_results_["mean_test_score"])
+    assert_allclose(*found, rtol=1e-8)

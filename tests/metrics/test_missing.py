@@ -249,6 +249,9 @@ def test_scorers_of_two_labels():
     assert ours.roc_auc_scorer(model, X, SEEN_LABELS[:, :2]) == expected
     with pytest.raises(ValueError, match="scikit-learn's scorers treat two labels as"):
         ours.neg_log_loss_scorer(model, X, SEEN_LABELS[:, :2])
+    search = OutputKernelClassifierCV(scoring=ours.neg_log_loss_scorer)
+    with pytest.raises(ValueError, match=r"second only\).*such as.*'roc_auc'\.$"):
+        search.fit(X, np.nan_to_num(SEEN_LABELS[:, :2]))
 
 
 def test_searches_name_what_they_cannot_score():

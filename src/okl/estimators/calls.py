@@ -7,12 +7,16 @@ not heard of.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
 from typing import Any
 
 from okl.numerics.validation import check_flag
+
+# How many calls up scikit-learn's are looked for: the methods, and what decorates them.
+_DEPTH = 4
 
 
 def spread_asked(include_noise: Any, **flags: Any) -> bool:
@@ -36,6 +40,26 @@ def spread_asked(include_noise: Any, **flags: Any) -> bool:
             "leave include_noise out."
         )
     return asked
+
+
+def refuse_a_scorer_without_tasks(method: str) -> None:
+    """Raise ValueError if scikit-learn's scores are about to take tasks for classes.
+
+    Its scorers, and what calibrates or moves a threshold, pass no ids on, and of the
+    probabilities of two classes they take the second column: that of the second task,
+    for all rows. Only who called tells that a matrix of all tasks is not what is meant.
+    """
+    frame = sys._getframe(1)
+    for _ in range(_DEPTH):
+        if frame.f_back is None:
+            return
+        frame = frame.f_back
+        if frame.f_globals.get("__name__") == "sklearn.utils._response":
+            raise ValueError(
+                f"scikit-learn calls {method} without tasks of rows, and takes the "
+                "column of a task for that of a class. Keep the default score, or give "
+                f"a function that calls {method}(X, task=...) itself."
+            )
 
 
 def checks_its_arguments(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from okl.decisions import deepest_nodes
 from okl.decisions.nodes import check_min_probability
 from okl.estimators.base import OutputKernelModel
-from okl.estimators.calls import checks_its_arguments
+from okl.estimators.calls import checks_its_arguments, refuse_a_scorer_without_tasks
 from okl.estimators.decisions import nodes_asked, reached, rule_asked, tree_of
 from okl.estimators.known_classes import known_labels, warn_of_unseen
 from okl.estimators.label_coder import LabelCoder
@@ -167,8 +167,12 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         Raises
         ------
         ValueError
-            For nodes without a tree, or that it does not have.
+            For nodes without a tree, or that it does not have; and to scikit-learn's
+            scorers, which would take the column of a task for that of a class.
         """
+        check_is_fitted(self)
+        if task is None and self._has_tasks:
+            refuse_a_scorer_without_tasks("predict_proba")
         of_nodes = nodes_asked(self, level, nodes)
         probabilities = np.exp(self.predict_log_proba(X, task))
         return probabilities if of_nodes is None else of_nodes(probabilities)

@@ -35,8 +35,9 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     ------
     ValueError
         If there are several scores; if the scorer needs probabilities that the loss
-        does not have; or if it is one of scikit-learn's, and targets are missing, of
-        which these take none, or of a kind that it is not for.
+        does not have; if it is one of probabilities, and there are two label columns;
+        or if it is one of scikit-learn's, and targets are missing, of which these take
+        none, or of a kind that it is not for.
     """
     given = estimator.scoring
     if isinstance(given, list | tuple | set | dict):
@@ -49,6 +50,12 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
             if not is_classifier(estimator):
                 raise _unfit(estimator, f"it needs {response}", y) from error
             raise ValueError(f"scoring={given!r} needs {response}: {error}") from error
+    if y.ndim == 2 and y.shape[1] == 2 and response == "predict_proba":
+        why = (
+            "scikit-learn treats two label columns as two classes, and scores the "
+            "second"
+        )
+        raise _unfit(estimator, f"{why} only", y)
     score = getattr(scorer, "_score_func", None)
     if not getattr(score, "__module__", "").startswith("sklearn."):
         return
@@ -71,12 +78,6 @@ def _check_kind(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     It is tried on the targets, with predictions made of them: the same labels, likely
     probabilities, or numbers near to them.
     """
-    if y.ndim == 2 and y.shape[1] == 2 and scorer._response_method == "predict_proba":
-        why = (
-            "scikit-learn treats two label columns as two classes, and scores the "
-            "second"
-        )
-        raise _unfit(estimator, f"{why} only", y)
     if not is_classifier(estimator):
         predicted = y + 0.25
     elif scorer._response_method == "predict":
@@ -110,7 +111,8 @@ def _unfit(estimator: Any, why: str, y: np.ndarray) -> ValueError:
     if not labels:
         fitting = "'r2', 'neg_mean_squared_error' or 'neg_mean_absolute_error'"
     elif y.ndim > 1:
-        fitting = "'accuracy', 'f1_macro', 'roc_auc' or okl.metrics.neg_log_loss_scorer"
+        fitting = "'accuracy', 'f1_macro', 'roc_auc'"
+        fitting += " or okl.metrics.neg_log_loss_scorer" * (y.shape[1] != 2)
     return ValueError(
         f"scoring={estimator.scoring!r} does not fit targets that are "
         f"{type_of_target(y) if labels else 'numbers'} ({why}). Leave "

@@ -19,6 +19,15 @@ from okl.metrics.missing import (
     r2_score,
 )
 
+# The scores that take a weight for each target, others have one for each row.
+WEIGH_TARGETS = (
+    r2_score,
+    mean_squared_error,
+    mean_absolute_error,
+    roc_auc_score,
+    log_loss,
+)
+
 r2_scorer = make_scorer(r2_score)
 neg_mean_squared_error_scorer = make_scorer(mean_squared_error, greater_is_better=False)
 neg_mean_absolute_error_scorer = make_scorer(

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object, process_routi
 
 from okl.estimators.base import FIT_DEPTH
 from okl.estimators.targets import TrainingTargets
+from okl.metrics.scorers import WEIGH_TARGETS
 
 
 def routed(
@@ -58,14 +59,16 @@ def routed(
             )
         if estimator.scoring is None:
             return params, of_scores
-        return params, _for_rows(given) if _takes_weights(scorer) else {}
+        taken = given if _takes_weights(scorer) else {}
+        return params, _for_scorer(taken, scorer)
     if estimator.scoring is None:
         return process_routing(
             estimator, "fit", **params, **ids
         ).splitter.split, of_scores
     if not (given or _asks_for_weights(scorer)):
         of_scores = {}
-    found = process_routing(estimator, "fit", **params, **ids, **_for_rows(of_scores))
+    of_scores = _for_scorer(of_scores, scorer)
+    found = process_routing(estimator, "fit", **params, **ids, **of_scores)
     return found.splitter.split, found.scorer.score
 
 
@@ -99,8 +102,10 @@ def _weights(*factors: np.ndarray | None) -> dict[str, np.ndarray]:
     return {"sample_weight": np.prod(there, axis=0)} if there else {}
 
 
-def _for_rows(metadata: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return one weight a row: scikit-learn's scores know no others."""
+def _for_scorer(metadata: dict[str, np.ndarray], scorer: Any) -> dict[str, np.ndarray]:
+    """Return one weight a row: scikit-learn's scores know no others, as ours do."""
+    if getattr(scorer, "_score_func", None) in WEIGH_TARGETS:
+        return metadata
     return {name: w if w.ndim == 1 else w.mean(axis=1) for name, w in metadata.items()}
 
 
