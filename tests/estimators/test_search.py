@@ -75,13 +75,20 @@ def test_leaving_out_does_not_see_the_order_of_rows():
     assert_allclose(two.scores_, one.scores_, rtol=1e-6)
 
 
-def test_weights_are_repeated_rows():
+def test_weights_are_repeated_rows_that_are_held_out_together():
     X, Y, _ = draw(12, 2)
     counts = 1 + np.arange(12) % 3
     index = np.repeat(np.arange(12), counts)
-    search = {"structures": "identity", "kernels": "short_list", "alphas": ALPHAS}
-    many = quiet(OutputKernelRegressorCV(**search), X[index], Y[index])
-    few = quiet(OutputKernelRegressorCV(**search), X, Y, sample_weight=counts)
+    folds = [(np.arange(12) % 3 != k, np.arange(12) % 3 == k) for k in range(3)]
+    repeated = [tuple(part[index] for part in fold) for fold in folds]
+
+    def search(folds):
+        numbers = [tuple(map(np.flatnonzero, fold)) for fold in folds]
+        how = {"kernels": "short_list", "alphas": ALPHAS, "cv": numbers}
+        return OutputKernelRegressorCV(structures="identity", **how)
+
+    many = quiet(search(repeated), X[index], Y[index])
+    few = quiet(search(folds), X, Y, sample_weight=counts)
     assert_allclose(few.scores_, many.scores_, rtol=1e-6)
     assert_allclose(
         few.cv_results_["mean_test_score"],

@@ -35,10 +35,9 @@ def conjugate_gradient(
 ) -> Array:
     """Solve ``product(x) = right`` for a symmetric operator, from x = 0.
 
-    Stops when the norm of the preconditioned residual has fallen by the factor
-    ``rtol``, or at a direction without positive curvature. The last iterate, or the
-    preconditioned right-hand side if it is the first direction, is returned then:
-    either is a descent direction.
+    It stops when the norm of the preconditioned residual has fallen by the factor
+    ``rtol``, or before a direction without positive curvature. If that is the first
+    one it is returned. Either way the result is a descent direction.
 
     The product and the preconditioner, which is positive definite, are symmetric linear
     maps on arrays of the shape of ``right``; there are at most ``max_iter`` products.

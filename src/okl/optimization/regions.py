@@ -1,8 +1,9 @@
 r"""A structure's penalty R on L and its domain, as Newton's methods need them.
 
-The `region` of a structure decides which of these methods can find L: in the dual
-variables (`Free`), in a factor of L (`HalfTrace`), or in L itself with a barrier
-(`WithBarrier`, in `okl.optimization.interior` and `okl.optimization.orthant`).
+The `region` of a structure decides which methods can find L. In `Free` every PSD matrix
+is allowed. In `HalfTrace` the penalty is that of a factor of L, in whose entries steps
+can be taken. Others have a barrier (`WithBarrier`, in `okl.optimization.interior` and
+`okl.optimization.orthant`), and steps are in L itself.
 """
 
 from __future__ import annotations

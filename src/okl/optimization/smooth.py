@@ -1,9 +1,8 @@
 """Smooth convex functions g of an output kernel L, seen from its eigenbasis.
 
 Newton's method in L minimises g(L) + R(L). g is what the best predictor for L costs
-(`okl.solvers.output_kernel.value_function`,
-`okl.solvers.smooth.quadratic_model`), or one of the two here: half of tr(L^-1 P) in the
-update of a structure, and a quadratic in its conjugate and proximal points. In the
+(`okl.solvers`), or one of the two here: half of tr(L^-1 P) in the update of a
+structure, and a quadratic in its conjugate and proximal points. In the
 eigenbasis L = V diag(l) V' the diagonal of the second derivative is a good
 preconditioner.
 """
@@ -82,17 +81,17 @@ class Quadratic(NamedTuple):
     matrix: Array
     weight: float = 0.0
 
-    def at(self, values: Array, vectors: Array) -> _QuadraticPoint:
+    def at(self, values: Array, vectors: Array) -> _PointOfQuadratic:
         """Rotate S."""
         rotated = vectors.T @ self.matrix @ vectors
         scaled = self.weight * values
         xp = namespace(values)
         value = inner(values, scaled / 2 - xp.linalg.diagonal(rotated))
         identity = xp.eye(values.shape[0], dtype=values.dtype)
-        return _QuadraticPoint(value, 2 * (rotated - identity * scaled), self.weight)
+        return _PointOfQuadratic(value, 2 * (rotated - identity * scaled), self.weight)
 
 
-class _QuadraticPoint(NamedTuple):
+class _PointOfQuadratic(NamedTuple):
     value: float
     moment: Array
     weight: float

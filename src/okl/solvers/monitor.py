@@ -53,8 +53,9 @@ class Monitor:
     lowest : float
         The lowest objective.
     falls, nears : bool
-        Whether the last iteration lowered the objective, and whether it lowered that
-        or, where a bound on the rank does not keep it open, the smallest gap.
+        Whether the last iteration lowered the objective; and whether it lowered the
+        objective or the smallest gap, which does not count where a bound on the rank
+        keeps it open.
     """
 
     def __init__(

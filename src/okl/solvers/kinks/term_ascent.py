@@ -52,8 +52,9 @@ _GROWTH = ((15, 10.0), (40, 3.0), (10**9, 1.0))
 # Its factor after a round of which less than the share _SHORT was taken.
 _SMALLER, _SHORT = 0.1, 0.3
 # A round is solved to the relative gap _SHARE * (smallest gap so far), but to at most
-# _MOST and at least _CLOSEST; at most _TIMES times, each closer by the factor _CLOSER,
-# until its gap is at most _PROMISED times the rise of the dual value that it promises.
+# _MOST and at least _CLOSEST. If its gap is above _PROMISED times the rise of the dual
+# value that it promises, it is solved again, closer by the factor _CLOSER, at most
+# _TIMES times.
 _SHARE, _MOST, _CLOSEST = 1e-2, 1e-3, 1e-14
 _CLOSER, _TIMES, _PROMISED = 1e-2, 6, 0.1
 # Newton steps for one round.

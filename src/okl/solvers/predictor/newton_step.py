@@ -98,7 +98,6 @@ class NewtonSteps:
         """
         self._closer = _TIGHTER * self._closer if self._was_idle(point, gap) else 1.0
         self._last = point.objective, gap
-        # the residual is to fall to the root of this
         aim = self._closer**2 * self._request.enough(gap)
         if has_few_features(self._prepared):
             return primal_step(self._prepared, point, self._alpha, aim)
@@ -132,13 +131,13 @@ class NewtonSteps:
         least = _IDLE_FALL * gap * abs(point.objective)
         return gap > _IDLE_GAP * last_gap and fall < least
 
-    def _quick(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+    def _quick(self, point: NewtonPoint, aim: float) -> NewtonPoint | None:
         """Return the next point if few products are enough without columns of K."""
         if not self._easy:
             return None
         held, most = self._held, self._few
         moved = primal_step(
-            self._prepared, point, self._alpha, gap, held=held, most=most
+            self._prepared, point, self._alpha, aim, held=held, most=most
         )
         self._easy = moved is not None
         if moved is not None and moved.products == most:
@@ -146,7 +145,7 @@ class NewtonSteps:
             self._easy = self.easy = False
         return moved
 
-    def _damped(self, point: NewtonPoint, gap: float) -> NewtonPoint | None:
+    def _damped(self, point: NewtonPoint, aim: float) -> NewtonPoint | None:
         """Return the next point, by a second derivative that is damped if it must be.
 
         Damping grows until the full step lowers the objective. With a loss that has no
@@ -154,7 +153,7 @@ class NewtonSteps:
         """
         problem = self._prepared.problem
         there = problem.targets, point.scores, problem.weights
-        newton = partial(_newton, point=point, alpha=self._alpha, gap=gap)
+        newton = partial(_newton, point=point, alpha=self._alpha, aim=aim)
         while True:
             share = self._share if self._share >= _NEWTON else 0.0
             curvature = problem.loss.damped_curvature(*there, share=share)
@@ -190,7 +189,7 @@ def _newton(
     system: HessianSystem,
     point: NewtonPoint,
     alpha: float,
-    gap: float,
+    aim: float,
     *,
     shorten: bool = True,
     once: bool = False,
@@ -199,7 +198,8 @@ def _newton(
 
     Also None if the step lowers it only when shortened and ``shorten`` is false, or
     only when its equations are solved more closely and they are solved ``once``. The
-    system has a larger alpha where the step is to be kept short.
+    relative residual is to fall to the root of ``aim``. The system has a larger alpha
+    where the step is to be kept short.
     """
     problem = system.prepared.problem
     residual = point.gradient - alpha * point.dual
@@ -212,7 +212,7 @@ def _newton(
 
     # Conjugate gradients climb the dual: stopped too early, their step need not lower
     # the primal, or not at full length. Then they go on.
-    enough = min(equations.rough, max(abs(gap) ** 0.5, _LEAST))
+    enough = min(equations.rough, max(aim**0.5, _LEAST))
     shorten = shorten and not once
     halvings = MAX_HALVINGS if shorten else 0
     least = enough if once else _LEAST if shorten else _FORCING

@@ -48,8 +48,8 @@ from okl.solvers.predictor.newton_point import (
     line_search,
 )
 
-# The relative preconditioned residual of a step: gap^(1/2), but at most _FORCING and at
-# least _LEAST.
+# The relative preconditioned residual of a step: the root of what is aimed at, but at
+# most _FORCING and at least _LEAST.
 _FORCING, _LEAST = 0.1, 1e-8
 # Up to this part of all of them, dual variables of entries without weight are rounding,
 # as is what is left of a preconditioned residual.
@@ -74,15 +74,16 @@ def primal_step(
     prepared: Prepared,
     point: NewtonPoint,
     alpha: float,
-    gap: float,
+    aim: float,
     *,
     held: float = 0.0,
     most: int = _PRODUCTS,
 ) -> NewtonPoint | None:
     """Return the next point, None where no step lowers the objective.
 
-    Also None as soon as ``most`` products are unlikely to be enough. ``held`` is added
-    to the alpha of the equations, to keep the step short.
+    The relative residual is to fall to the root of ``aim``. Also None as soon as
+    ``most`` products are unlikely to be enough. ``held`` is added to the alpha of the
+    equations, to keep the step short.
     """
     problem, entries = prepared.problem, prepared.problem.entries
     curvature = problem.curvature(point.scores)
@@ -95,7 +96,7 @@ def primal_step(
         return curvature.product(ahead)
 
     residual = point.gradient - alpha * point.dual
-    rtol = min(_FORCING, max(abs(gap) ** 0.5, _LEAST))
+    rtol = min(_FORCING, max(aim**0.5, _LEAST))
     found: tuple[Array, Array, int] | None
     if has_few_features(prepared):
         found = *_by_features(prepared, curvature, bend, residual, alpha, rtol), 0

@@ -30,8 +30,8 @@ from okl.solvers.request import Request
 from okl.solvers.solution import History, Solution, certified
 
 # Systems are solved to the relative residual gap^(1/2), but to at most _LOOSEST and at
-# least _CLOSEST; and times _CLOSER for each step so far that was shorter than _SHORT,
-# as otherwise all that follow are short as well.
+# least _CLOSEST. After each step shorter than _SHORT it is multiplied by _CLOSER:
+# systems that are solved loosely keep making short steps.
 _LOOSEST, _CLOSEST, _CLOSER, _SHORT = 0.03, 1e-9, 0.1, 0.3
 # The part of the slope that is left at the end of a step; a step this short is none.
 _FLAT, _NONE = 1e-3, 1e-9
