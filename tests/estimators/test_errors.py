@@ -825,3 +825,16 @@ def test_a_column_of_classes_has_no_missing_numbers():
     for labels in (y, y[:, None], pd.Series(y), pd.DataFrame({"sick": y})):
         with pytest.raises(ValueError, match=r"row 3 of y is missing \(Input y conta"):
             OutputKernelClassifier().fit(X, labels)
+
+
+def test_labels_that_would_be_ignored_are_refused():
+    # they went by their places
+    series = pd.Series([1.0, 2.0], ["b", "a"])
+    frame, labels = pd.DataFrame(X[:, :2], columns=["a", "b"]), (Y > 0).astype(int)
+    for model, y in (
+        (OutputKernelRegressor("rbf", alpha=series), Y[:, :2]),
+        (OutputKernelRegressor(Gaussian(series)), Y),
+        (OutputKernelClassifier(loss="logistic", temperature=series), labels[:, :2]),
+    ):
+        with pytest.raises(TypeError, match="got a Series, whose labels would be ign"):
+            model.fit(frame, y)

@@ -18,14 +18,15 @@ import numpy as np
 
 from okl.estimators.targets import TrainingTargets
 from okl.kernels import KernelTerms, PerOutput
-from okl.numerics.validation import check_alpha
+from okl.numerics.validation import check_alpha, refuse_labels
 from okl.problems import OutputAlphas
 from okl.structures import Scaled, Structure
 from okl.structures.scaled import is_scalable
 
 
 def check_alpha_or_alphas(alpha: Any) -> None:
-    """Raise ValueError unless alpha is a number > 0, or one for each output."""
+    """Raise an error unless alpha is a number > 0, or one for each output."""
+    refuse_labels(alpha, "alpha", "the outputs")
     several = isinstance(alpha, np.ndarray | Sequence) and not isinstance(alpha, str)
     try:
         entries: Any = np.asarray(alpha) if several else np.empty(())

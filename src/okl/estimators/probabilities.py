@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from okl.losses import LOSSES, as_loss
-from okl.numerics.validation import check_magnitude, check_positive
+from okl.numerics.validation import check_magnitude, check_positive, refuse_labels
 
 
 def check_temperature(
@@ -25,10 +25,13 @@ def check_temperature(
 
     Raises
     ------
+    TypeError
+        For a series.
     ValueError
         If it is not positive, too large or small to divide by, or an array and not one
         of a number for each label.
     """
+    refuse_labels(temperature, "temperature", "the labels")
     for number in np.ravel(np.asarray(temperature, dtype=object)):
         size = np.asarray(check_positive(number, "temperature"))
         check_magnitude(size, "temperature is", "Choose another temperature.")

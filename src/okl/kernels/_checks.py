@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from okl.numerics.validation import refuse_labels
+
 
 def nonnegative_number(kernel: BaseEstimator, name: str) -> float:
     """Return a parameter that must be a finite number >= 0.
@@ -61,6 +63,8 @@ def positive_per_feature(
 
     Raises
     ------
+    TypeError
+        For a series, whose labels are not known to be the names of features.
     ValueError
         If the parameter is still ``"scale"``, is not numeric, not finite, not
         positive, or has another length.
@@ -72,6 +76,7 @@ def positive_per_feature(
             "training data first, as fit does, and use the kernel it returns, or give "
             "a number."
         )
+    refuse_labels(value, f"{name} of {owner}", "the features")
     array = as_numbers(value)
     if array is None or not np.all(np.isfinite(array) & (array > 0)):
         raise ValueError(

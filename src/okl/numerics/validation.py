@@ -45,6 +45,16 @@ def check_not_negative(value: Any, name: str) -> float:
     return number
 
 
+def refuse_labels(value: Any, name: str, whose: str) -> None:
+    """Raise TypeError for a series, where its labels would be ignored."""
+    if hasattr(value, "iloc"):
+        raise TypeError(
+            f"{name} must be a number or an array, got a {type(value).__name__}, whose "
+            f"labels would be ignored. Pass an array (.to_numpy()), in the order of "
+            f"{whose}."
+        )
+
+
 def check_probability(value: Any, name: str) -> float:
     """Return a number between 0 and 1, both excluded, else raise ValueError."""
     number = _number(value)
