@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.metrics import r2_score as sklearn_r2_score
@@ -662,7 +662,31 @@ def test_probabilities_of_tasks_are_none_of_classes(scoring):
         how = {"params": {"task": task}, "cv": 2, "error_score": "raise"}
         with pytest.raises(ValueError, match="takes the column of a task for that of"):
             cross_val_score(model, X, y, scoring=scoring, **how)
+        nested = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), model))
+        with pytest.raises(ValueError, match="takes the column of a task for that of"):
+            cross_val_score(nested, X, y, scoring=scoring, **how)
         assert cross_val_score(model, X, y, **how).mean() > 0.7
+        # who knows which column to take may ask
+        own = _OwnColumn(model)
+        scores = cross_val_score(own, np.c_[X, task], y, scoring=scoring, cv=2)
+        assert np.all(scores > -0.5)
     model.fit(X, y, task=task)
     own = model.predict_proba(X, task=task)[:, 1]
     assert_allclose(model.predict_proba(X)[np.arange(40), task], own)
+
+
+class _OwnColumn(ClassifierMixin, BaseEstimator):
+    """A classifier whose last feature is the task."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        self.model_ = clone(self.model).fit(X[:, :-1], y, task=X[:, -1].astype(int))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        tasks = X[:, -1].astype(int)
+        own = self.model_.predict_proba(X[:, :-1])[np.arange(len(X)), tasks]
+        return np.column_stack([1 - own, own])

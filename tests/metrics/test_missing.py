@@ -250,8 +250,12 @@ def test_scorers_of_two_labels():
     with pytest.raises(ValueError, match="scikit-learn's scorers treat two labels as"):
         ours.neg_log_loss_scorer(model, X, SEEN_LABELS[:, :2])
     search = OutputKernelClassifierCV(scoring=ours.neg_log_loss_scorer)
-    with pytest.raises(ValueError, match=r"second only\).*such as.*'roc_auc'\.$"):
-        search.fit(X, np.nan_to_num(SEEN_LABELS[:, :2]))
+    for y in (SEEN_LABELS[:, :2], np.nan_to_num(SEEN_LABELS[:, :2])):
+        with pytest.raises(ValueError, match=r"second only\).*such as.*'roc_auc'\.$"):
+            search.fit(X, y)
+    search.set_params(scoring="f1_macro")
+    with pytest.raises(ValueError, match=r"okl.metrics.roc_auc_scorer\.$"):
+        search.fit(X, SEEN_LABELS[:, :2])
 
 
 def test_searches_name_what_they_cannot_score():

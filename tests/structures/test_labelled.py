@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -71,15 +72,32 @@ def test_what_names_nothing_goes_by_its_place():
 
 def test_a_table_whose_axes_have_other_orders():
     table = frame(L)[["v", "u", "w"]]
-    found = in_order_of(table, NAMES, "output_kernel of Fixed")
+    found = in_order_of(table, NAMES, "output_kernel of Fixed", axes=2)
     assert_array_equal(found, L[np.ix_(ORDER, ORDER)])
-    assert list(found.columns) == list(found.index) == NAMES
+
+
+def test_names_may_be_numbers():
+    numbers = pd.DataFrame(L, [2, 0, 1], [2, 0, 1])
+    meant = L[np.ix_(ORDER, ORDER)]
+    for names in (["0", "1", "2"], [0, 1, 2]):
+        assert_array_equal(in_order_of(numbers, names, "L", axes=2), meant)
+    later = pd.DataFrame(L, [12, 10, 11], [12, 10, 11])
+    assert_array_equal(in_order_of(later, [10, 11, 12], "L", axes=2), meant)
+
+
+def test_columns_of_a_table_without_row_labels():
+    # as those of polars are; the columns of Mixing are no outputs
+    table = pl.DataFrame(L, schema=MIXED)
+    meant = L[np.ix_(ORDER, ORDER)]
+    assert_array_equal(in_order_of(table, NAMES, "L", axes=2), meant)
+    square = pd.DataFrame(L, columns=["one", "two", "three"])
+    assert in_order_of(square, NAMES, "mixing of Mixing") is square
 
 
 @pytest.mark.parametrize("other", [["u", "v", "x"], ["a", "b", "c"], ["u", "u", "v"]])
 def test_other_names_are_refused(other):
     structure = Fixed(pd.DataFrame(L, other, other))
-    with pytest.raises(ValueError, match=r"output_kernel of Fixed are called.*outputs"):
+    with pytest.raises(ValueError, match=r"of Fixed has the labels.*outputs"):
         OutputKernelRegressor("rbf", structure).fit(X, Y)
 
 

@@ -15,9 +15,6 @@ from typing import Any
 
 from okl.numerics.validation import check_flag
 
-# How many calls up scikit-learn's are looked for: the methods, and what decorates them.
-_DEPTH = 4
-
 
 def spread_asked(include_noise: Any, **flags: Any) -> bool:
     """Return whether one of these flags asks how sure predictions are.
@@ -49,17 +46,19 @@ def refuse_a_scorer_without_tasks(method: str) -> None:
     probabilities of two classes they take the second column: that of the second task,
     for all rows. Only who called tells that a matrix of all tasks is not what is meant.
     """
-    frame = sys._getframe(1)
-    for _ in range(_DEPTH):
-        if frame.f_back is None:
+    frame = sys._getframe(1).f_back
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        # an estimator of someone else may know which columns it takes
+        if module.partition(".")[0] not in ("sklearn", "okl"):
             return
-        frame = frame.f_back
-        if frame.f_globals.get("__name__") == "sklearn.utils._response":
+        if module == "sklearn.utils._response":
             raise ValueError(
                 f"scikit-learn calls {method} without tasks of rows, and takes the "
                 "column of a task for that of a class. Keep the default score, or give "
                 f"a function that calls {method}(X, task=...) itself."
             )
+        frame = frame.f_back
 
 
 def checks_its_arguments(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -71,7 +71,7 @@ def weights_in_order(estimator: Any, sample_weight: Any, y: Any = None) -> Any:
     other = [name for name in asked if name not in names]
     if len(other) < len(asked) == len(names):
         raise ValueError(
-            f"sample_weight has the columns {listed(other)}; the outputs are "
+            f"sample_weight has the columns {listed(other or asked)}; the outputs are "
             f"{listed(names)}. Give these columns, in any order, or an array."
         )
     return sample_weight

@@ -62,6 +62,8 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     n_missing = int(np.isnan(y).sum()) if y.dtype.kind == "f" else 0
     if n_missing:
         known = _OF_LABELS if is_classifier(estimator) else _OF_NUMBERS
+        if y.ndim == 2 and y.shape[1] == 2:
+            known = tuple(name for name in known if name != "neg_log_loss_scorer")
         same = [n for n in known if _name(n) == getattr(score, "__name__", "")]
         names = " or ".join(f"okl.metrics.{name}" for name in same or known)
         raise ValueError(
@@ -113,9 +115,10 @@ def _unfit(estimator: Any, why: str, y: np.ndarray) -> ValueError:
     elif y.ndim > 1:
         fitting = "'accuracy', 'f1_macro', 'roc_auc'"
         fitting += " or okl.metrics.neg_log_loss_scorer" * (y.shape[1] != 2)
+    kind = "multilabel-indicator" if y.ndim > 1 else type_of_target(y)
     return ValueError(
         f"scoring={estimator.scoring!r} does not fit targets that are "
-        f"{type_of_target(y) if labels else 'numbers'} ({why}). Leave "
+        f"{kind if labels else 'numbers'} ({why}). Leave "
         f"scoring=None, or take one that does, such as {fitting}."
     )
 

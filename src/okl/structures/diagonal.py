@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +27,9 @@ class Diagonal(Given):
         normalised outputs. Labels of a series are names of outputs.
     """
 
-    parameters_of_outputs: ClassVar[tuple[str, ...]] = ("variances",)
+    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType(
+        {"variances": 1}
+    )
 
     def __init__(self, variances: Any) -> None:
         self.variances = variances

@@ -13,38 +13,44 @@ from typing import Any
 import numpy as np
 
 
-def in_order_of(value: Any, names: Sequence[Any] | np.ndarray, what: str) -> Any:
+def in_order_of(
+    value: Any, names: Sequence[Any] | np.ndarray, what: str, *, axes: int = 1
+) -> Any:
     """Return a parameter with its rows in the order of the outputs.
 
     Parameters
     ----------
     value : DataFrame, Series or anything else
         Without labels, or with the numbers from zero, as pandas gives them, it is
-        returned as it is, and so is one of another length. Columns that have the
-        labels of the rows are outputs too.
+        returned as it is, and so is one of another length.
     names : sequence (n_outputs,)
-        What the outputs are called. Names that are the numbers from zero are none.
+        What the outputs are called. If these are the numbers from zero, and the labels
+        are not, the outputs have no names.
     what : str
         What the parameter is, for the message.
+    axes : {1, 2}
+        Whether columns are outputs as well. One axis with labels is enough then.
+
+    Returns
+    -------
+    value, or an array
 
     Raises
     ------
     ValueError
         If labels are not the names of the outputs.
     """
-    if not hasattr(value, "iloc") or len(value) != len(names) or _are_numbers(names):
+    labels = [getattr(value, "index", None) if hasattr(value, "iloc") else None]
+    labels += [getattr(value, "columns", None)] * (axes == 2)
+    known = [one for one in labels if one is not None and not _are_numbers(one)]
+    if not known or len(value) != len(names):
         return value
-    rows, columns = value.index, getattr(value, "columns", ())
-    square = len(columns) == len(rows)
-    if _are_numbers(rows) and square and not _are_numbers(columns):
-        rows = columns
-    if _are_numbers(rows):
+    if _are_numbers(names) and {*map(str, known[0])} != {*map(str, names)}:
         return value
-    order = _numbers_of(rows, names, what)
-    if not square or not (_are_numbers(columns) or set(columns) == set(rows)):
-        return value.iloc[order]
-    across = order if _are_numbers(columns) else _numbers_of(columns, names, what)
-    return value.iloc[order, across]
+    for axis, one in enumerate(labels):
+        own = known[0] if one is None or _are_numbers(one) else one
+        value = np.take(np.asarray(value), _numbers_of(own, names, what), axis=axis)
+    return value
 
 
 def _are_numbers(labels: Any) -> bool:
@@ -57,9 +63,9 @@ def _numbers_of(labels: Any, names: Any, what: str) -> list[int]:
     numbers = {str(label): number for number, label in enumerate(labels)}
     if set(numbers) != {str(name) for name in names}:
         raise ValueError(
-            f"The rows of {what} are called {_listed(labels)}, and the outputs "
+            f"{what} has the labels {_listed(labels)}, and the outputs are called "
             f"{_listed(names)}. Give both the same names, or pass an array "
-            f"({what.partition(' ')[0]}.to_numpy()) if the order is right."
+            "(.to_numpy()) if the order is right."
         )
     return [numbers[str(name)] for name in names]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,7 +63,7 @@ class Mixing(Given):
         the scale of all of L.
     """
 
-    parameters_of_outputs: ClassVar[tuple[str, ...]] = ("mixing",)
+    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType({"mixing": 1})
 
     def __init__(self, rank: int, mixing: Any = None, own: float = 0.0) -> None:
         self.rank = rank

@@ -7,6 +7,8 @@ structure says which classes there are, and which output is which leaf.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 import numpy as np
@@ -23,12 +25,13 @@ class NamedOutputs(Component):
     ----------
     class_tree : ClassTree or None
         The tree whose leaves are the outputs, if there is one.
-    parameters_of_outputs : tuple of str
-        The parameters that have a row for each output.
+    parameters_of_outputs : dict of str to int
+        The parameters that have a row for each output, and how many of their axes are
+        outputs.
     """
 
     class_tree: ClassTree | None = None
-    parameters_of_outputs: ClassVar[tuple[str, ...]] = ()
+    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType({})
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return all classes (n_classes,), sorted, and the labels (n,) as their names.
@@ -58,7 +61,7 @@ class NamedOutputs(Component):
         if names is None or not self.parameters_of_outputs:
             return self
         given = self.get_params(deep=False)
-        for name in self.parameters_of_outputs:
+        for name, axes in self.parameters_of_outputs.items():
             what = f"{name} of {type(self).__name__}"
-            given[name] = in_order_of(given[name], names, what)
+            given[name] = in_order_of(given[name], names, what, axes=axes)
         return type(self)(**given)

@@ -29,7 +29,12 @@ from okl.losses import Squared
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
-from okl.solvers.kinks.dual_model import sparse, with_dual_point
+from okl.solvers.kinks.dual_model import (
+    gap_of,
+    of_dual_point,
+    sparse,
+    with_dual_point,
+)
 from okl.solvers.kinks.multipliers import balanced
 from okl.solvers.output_kernel.alternation import (
     best_output_kernel,
@@ -47,9 +52,10 @@ _RELAXED = 1.6
 _STEPS, _LOOKS = 20, 60
 # The gap has to be halved in so many looks.
 _IDLE = 5
-# The multipliers between their bounds are solved for where the gap is at most _NEAR,
-# again where it is at most _NEARER of what it was then, and in the last look.
-_NEAR, _NEARER = 1e-4, 0.1
+# The multipliers between their bounds are solved for after so many looks within the
+# tolerance, and at the end if the gap is at most this. (As soon as it is, fits that end
+# without take up to five times as long.)
+_NEAR = 1e-4
 # Sigma changes where the relative changes of U and a differ by more than the factor
 # _UNEVEN, by the factor _CHANGE at most, and in the first _CHANGES looks only.
 _UNEVEN, _CHANGE, _CHANGES = 2.0, 10.0, 30
@@ -90,25 +96,33 @@ def split(
     At the largest number of iterations the last model is returned as it is.
     """
     history = History(problem.reference)
-    point, halved, idle, due = None, float("inf"), 0, _NEAR
+    model, point, halved, idle, close = None, None, float("inf"), 0, 0
     for here, theta in _looks(problem, request, start):
         if _vanishes(problem, here, request.alpha):  # others find an L of zero
             return None
         point = balanced(problem, here.multipliers)
         model = with_dual_point(problem, point, theta, here.kernel, request)
         gap = abs(history.add(model.certificate.primal, model.certificate.dual))
-        if len(history.records) >= request.max_iter:
-            return model.found_by(history.records, here)
+        if gap <= request.tol:
+            close += 1
+            found = exact = of_dual_point(problem, point, here.kernel, request)
+            if exact.certificate.failed and close == _IDLE:
+                found = sparse(model, problem, request)
+            if not found.certificate.failed:
+                return _more_exact(found, here, history, request.max_iter)
+            # from now on that of the model of the dual point, which may be far behind
+            gap = gap_of(exact)
+            halved = float("inf") if close == 1 else halved
         idle = 0 if gap <= halved / 2 else idle + 1
         halved = gap if idle == 0 else halved
-        if gap <= max(_NEAR if idle == _IDLE else due, request.tol):
-            exact = sparse(model, problem, request)
-            if not exact.certificate.failed:
-                history.add(exact.certificate.primal, exact.certificate.dual)
-                return exact.found_by(history.records, here)
-            due = _NEARER * gap
-        if idle == _IDLE:
+        if idle == _IDLE or len(history.records) >= request.max_iter:
             break
+    if model is not None and gap_of(model) <= max(_NEAR, request.tol):
+        found = sparse(model, problem, request)
+        if not found.certificate.failed:
+            return _more_exact(found, here, history, request.max_iter)
+    if model is not None and len(history.records) >= request.max_iter:
+        return model.found_by(history.records, here)
     return point
 
 
@@ -117,6 +131,15 @@ def _vanishes(problem: Problem, here: Split, alpha: float) -> bool:
     values, own = problem.spectrum.eigenvalues, here.kernel.eigenvalues
     largest = float(values[0] * own[0]) if values.shape[0] and own.shape[0] else 0.0
     return largest * here.sigma <= epsilon(own) * alpha
+
+
+def _more_exact(
+    model: Solution, here: Split, history: History, max_iter: int
+) -> Solution:
+    """Return a model as the last of the history, if that may have one more."""
+    if len(history.records) < max_iter:
+        history.add(model.certificate.primal, model.certificate.dual)
+    return model.found_by(history.records, here)
 
 
 def _looks(
