@@ -168,6 +168,17 @@ def test_it_has_to_be_likelier(monkeypatch):
         assert chosen(monkeypatch, residuals, weights) is None
 
 
+def test_few_rows_of_most_of_the_weight_say_little(monkeypatch):
+    # three rows have most of the weight, and one output is better by chance in these
+    residuals = alike(60, 3)
+    weights = np.ones(60)
+    weights[:3] = 200.0
+    residuals[2, :3, 0] = 0.3 * residuals[1, :3, 0]
+    assert chosen(monkeypatch, residuals, weights) is None
+    residuals[2, :, 0] = 0.3 * residuals[1, :, 0]
+    assert np.ptp(chosen(monkeypatch, residuals)) > 0
+
+
 def test_of_many_outputs_more_is_asked(monkeypatch):
     # squares that fall by 2.6 standard errors: for one of forty outputs that is chance
     n, falls = 50, 0.4 + 0.4 * 49**0.5 / 2.6 * np.tile([1.0, -1.0], 25)

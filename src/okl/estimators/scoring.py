@@ -61,7 +61,9 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
         return
     n_missing = int(np.isnan(y).sum()) if y.dtype.kind == "f" else 0
     if n_missing:
-        known = _OF_LABELS if is_classifier(estimator) else _OF_NUMBERS
+        known: tuple[str, ...] = _OF_NUMBERS
+        if is_classifier(estimator):
+            known = _OF_LABELS
         if y.ndim == 2 and y.shape[1] == 2:
             known = tuple(name for name in known if name != "neg_log_loss_scorer")
         same = [n for n in known if _name(n) == getattr(score, "__name__", "")]

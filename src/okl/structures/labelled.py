@@ -22,7 +22,7 @@ def in_order_of(
     ----------
     value : DataFrame, Series or anything else
         Without labels, or with the numbers from zero, as pandas gives them, it is
-        returned as it is, and so is one of another length.
+        returned as it is, and so is one of another length, or of one output.
     names : sequence (n_outputs,)
         What the outputs are called. If these are the numbers from zero, and the labels
         are not, the outputs have no names.
@@ -43,7 +43,7 @@ def in_order_of(
     labels = [getattr(value, "index", None) if hasattr(value, "iloc") else None]
     labels += [getattr(value, "columns", None)] * (axes == 2)
     known = [one for one in labels if one is not None and not _are_numbers(one)]
-    if not known or len(value) != len(names):
+    if not known or len(value) != len(names) or len(names) == 1:
         return value
     if _are_numbers(names) and {*map(str, known[0])} != {*map(str, names)}:
         return value

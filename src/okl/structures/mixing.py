@@ -53,7 +53,7 @@ class Mixing(Given):
     rank : int
         The number of functions that are mixed, from 1 to the number of outputs.
     mixing : array (n_outputs, rank) or None, default=None
-        B. None is a default start, always the same: random orthonormal columns times
+        B. Labels of the rows of a data frame are names of outputs. None is a default start, always the same: random orthonormal columns times
         sqrt(n_outputs / rank), which is as near to independent outputs as the rank
         allows. BB' is the identity if the rank is the number of outputs, and else a
         multiple of a projection, with trace n_outputs. Where ``own`` is not zero, BB'

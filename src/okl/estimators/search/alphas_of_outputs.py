@@ -186,7 +186,8 @@ def clear_alphas(
     own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
     n_rows = float(len(observed.targets))
     if weights is not None:
-        n_rows = float(np.count_nonzero(weights))
+        # as many rows of equal weights have means that are as sure (Kish 1965)
+        n_rows = float(weights.sum() ** 2 / (weights**2).sum())
     errors = float(t.isf(_CHANCE / len(own), max(n_rows - 1, 1)))
     alike, leaving = np.full((2, len(own)), True)
     while np.any(alike) and np.any(leaving):
