@@ -53,11 +53,12 @@ class Mixing(Given):
     rank : int
         The number of functions that are mixed, from 1 to the number of outputs.
     mixing : array (n_outputs, rank) or None, default=None
-        B. Labels of the rows of a data frame are names of outputs. None is a default start, always the same: random orthonormal columns times
-        sqrt(n_outputs / rank), which is as near to independent outputs as the rank
-        allows. BB' is the identity if the rank is the number of outputs, and else a
-        multiple of a projection, with trace n_outputs. Where ``own`` is not zero, BB'
-        is own / 10 times that.
+        B. Labels of the rows of a data frame are names of outputs. None is a default
+        start, always the same: random orthonormal columns times sqrt(n_outputs /
+        rank), which is as near to independent outputs as the rank allows. BB' is the
+        identity if the rank is the number of outputs, and else a multiple of a
+        projection, with trace n_outputs. Where ``own`` is not zero, BB' is own / 10
+        times that.
     own : float, default=0.0
         Variance of the outputs' own functions h_t, >= 0. It is not learned: alpha sets
         the scale of all of L.
