@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from okl.trees.names import listed
+
 
 def in_order_of(
     value: Any, names: Sequence[Any] | np.ndarray, what: str, *, axes: int = 1
@@ -63,13 +65,8 @@ def _numbers_of(labels: Any, names: Any, what: str) -> list[int]:
     numbers = {str(label): number for number, label in enumerate(labels)}
     if set(numbers) != {str(name) for name in names}:
         raise ValueError(
-            f"{what} has the labels {_listed(labels)}, and the outputs are called "
-            f"{_listed(names)}. Give both the same names, or pass an array "
+            f"{what} has the labels {listed(labels)}, and the outputs are called "
+            f"{listed(names)}. Give both the same names, or pass an array "
             "(.to_numpy()) if the order is right."
         )
     return [numbers[str(name)] for name in names]
-
-
-def _listed(names: Any) -> str:
-    shown = [str(name) for name in names]
-    return ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
