@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -154,9 +154,17 @@ def choose(rng: np.random.Generator, options: Any) -> Any:
     return options[rng.integers(len(options))]
 
 
-if __name__ == "__main__":
-    asked = sys.argv[1:] or ["0:605"]
+def main(draw: Callable[[int], Case], numbers: range) -> None:
+    """Fit the cases that the command line asks for, and say how they ended.
+
+    It has numbers, ranges such as ``605:1500``, or nothing for all of ``numbers``.
+    """
+    asked = sys.argv[1:] or [f"{numbers.start}:{numbers.stop}"]
     ranges = [range(*map(int, one.split(":"))) for one in asked if ":" in one]
     single = [int(one) for one in asked if ":" not in one]
-    numbers = [*single, *(number for some in ranges for number in some)]
-    print(report([fit(draw(number)) for number in numbers], slow=5.0))
+    every = [*single, *(number for some in ranges for number in some)]
+    print(report([fit(draw(number)) for number in every], slow=5.0))
+
+
+if __name__ == "__main__":
+    main(draw, range(605))

@@ -5,14 +5,12 @@ matrix, or one a row, and the squared loss with a learned output kernel.
 ``python -m tests.claims.random_observed 17`` runs number 17, without a number all.
 """
 
-import sys
-
 import numpy as np
 
 from okl import OutputKernelRegressor, output_kernel_path
 from okl.kernels import Gaussian, Laplacian, Linear, Matern
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
-from tests.claims.random_fits import Case, choose, fit, report
+from tests.claims.random_fits import Case, choose, main
 
 NUMBERS = range(200)
 KERNELS = (Linear(), Gaussian(), Laplacian(0.3), Matern(nu=1.5))
@@ -68,5 +66,4 @@ def draw(number: int) -> Case:
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:]] or NUMBERS
-    print(report([fit(draw(number)) for number in numbers], slow=5.0))
+    main(draw, NUMBERS)

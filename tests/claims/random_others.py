@@ -5,8 +5,6 @@ form but with the squared loss. ``python -m tests.claims.random_others 17`` runs
 17, ``0:300`` a range, without a number all of them.
 """
 
-import sys
-
 import numpy as np
 
 from okl import OutputKernelClassifier, OutputKernelRegressor, output_kernel_path
@@ -22,7 +20,7 @@ from okl.structures import (
     Sparse,
     TraceBall,
 )
-from tests.claims.random_fits import Case, choose, fit, report
+from tests.claims.random_fits import Case, choose, main
 
 NUMBERS = range(300)
 KERNELS = (Linear(), Gaussian(), Laplacian(), Matern())
@@ -95,8 +93,4 @@ def draw(number: int) -> Case:
 
 
 if __name__ == "__main__":
-    asked = sys.argv[1:] or ["0:300"]
-    ranges = [range(*map(int, one.split(":"))) for one in asked if ":" in one]
-    single = [int(one) for one in asked if ":" not in one]
-    numbers = [*single, *(number for some in ranges for number in some)]
-    print(report([fit(draw(number)) for number in numbers], slow=5.0))
+    main(draw, NUMBERS)

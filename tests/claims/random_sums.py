@@ -5,15 +5,13 @@ of some the term of a row. ``python -m tests.claims.random_sums 17`` runs number
 without a number all of them.
 """
 
-import sys
-
 import numpy as np
 
 from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial, Row
 from okl.losses import Quantile
 from okl.structures import Cluster, LowRank, Sparse, TraceBall
-from tests.claims.random_fits import Case, choose, fit, report
+from tests.claims.random_fits import Case, choose, main
 
 NUMBERS = range(200)
 KERNELS = (Linear(), Gaussian(), Laplacian(), Matern(), Polynomial(degree=2))
@@ -63,5 +61,4 @@ def draw(number: int) -> Case:
 
 
 if __name__ == "__main__":
-    numbers = [int(argument) for argument in sys.argv[1:]] or NUMBERS
-    print(report([fit(draw(number)) for number in numbers], slow=5.0))
+    main(draw, NUMBERS)

@@ -827,6 +827,16 @@ def test_a_column_of_classes_has_no_missing_numbers():
             OutputKernelClassifier().fit(X, labels)
 
 
+def test_a_score_that_is_not_for_numbers_says_so_where_some_are_missing():
+    y = Y[:, 0].copy()
+    y[1] = np.nan
+    search = OutputKernelRegressorCV("rbf", scoring="neg_log_loss")
+    with pytest.raises(
+        ValueError, match=r"targets that are numbers .*predict_p"
+    ):
+        search.fit(X, y)
+
+
 def test_labels_that_would_be_ignored_are_refused():
     # they went by their places
     series = pd.Series([1.0, 2.0], ["b", "a"])

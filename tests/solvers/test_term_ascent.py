@@ -223,11 +223,13 @@ def test_systems_of_polishing_that_were_met_are_not_factorised_in_turns(
         assert 0 < len(set(made)) <= len(made) <= len(set(made)) + 1
 
 
-def test_rounding_frees_no_multiplier_at_a_bound(monkeypatch):
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_rounding_frees_no_multiplier_at_a_bound(scale, monkeypatch):
     # y - (y - a) may be an ulp below a bound a: such entries, their scores far from
     # their kinks, kept polishing from its solution, and fits for minutes
     K, Y = targets_for(Quantile(0.5), 200, 4)
-    problem = formulate(Inputs(Dense(K), None), Y, Quantile(0.5), Identity()).problem
+    inputs = Inputs(Dense(K), None)
+    problem = formulate(inputs, scale * Y, Quantile(0.5), Identity()).problem
     free = []
 
     class Watched(polishing.ActiveSystem):

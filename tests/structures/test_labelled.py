@@ -89,7 +89,8 @@ def test_columns_of_a_table_without_row_labels():
     # as those of polars are; the columns of Mixing are no outputs
     table = pl.DataFrame(L, schema=MIXED)
     meant = L[np.ix_(ORDER, ORDER)]
-    assert_array_equal(in_order_of(table, NAMES, "L", axes=2), meant)
+    for one in (table, table.to_arrow()):
+        assert_array_equal(in_order_of(one, NAMES, "L", axes=2), meant)
     square = pd.DataFrame(L, columns=["one", "two", "three"])
     assert in_order_of(square, NAMES, "mixing of Mixing") is square
 

@@ -78,8 +78,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         None for leave-one-out in closed form where all structures are known, the loss
         is squared and all targets were observed (as `sklearn.linear_model.RidgeCV`
         does), and for five shuffled folds otherwise, fewer with fewer than ten rows.
-        The first stage, whose outputs are
-        independent, leaves rows out one by one also where the second takes folds.
+        The first stage, whose outputs are independent, leaves rows out one by one
+        also where the second takes folds.
     scoring : str or callable, default=None
         As there; None for the mean R^2 over outputs, or, where a fold has fewer than
         six targets of an output, for one minus the mean of squared errors over the

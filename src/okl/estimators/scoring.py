@@ -53,17 +53,15 @@ def check_scorer(estimator: Any, scorer: Any, y: np.ndarray) -> None:
     if y.ndim == 2 and y.shape[1] == 2 and response == "predict_proba":
         why = (
             "scikit-learn treats two label columns as two classes, and scores the "
-            "second"
+            "second only"
         )
-        raise _unfit(estimator, f"{why} only", y)
+        raise _unfit(estimator, why, y)
     score = getattr(scorer, "_score_func", None)
     if not getattr(score, "__module__", "").startswith("sklearn."):
         return
     n_missing = int(np.isnan(y).sum()) if y.dtype.kind == "f" else 0
     if n_missing:
-        known: tuple[str, ...] = _OF_NUMBERS
-        if is_classifier(estimator):
-            known = _OF_LABELS
+        known: tuple[str, ...] = _OF_LABELS if is_classifier(estimator) else _OF_NUMBERS
         if y.ndim == 2 and y.shape[1] == 2:
             known = tuple(name for name in known if name != "neg_log_loss_scorer")
         same = [n for n in known if _name(n) == getattr(score, "__name__", "")]
@@ -117,11 +115,12 @@ def _unfit(estimator: Any, why: str, y: np.ndarray) -> ValueError:
     elif y.ndim > 1:
         fitting = "'accuracy', 'f1_macro', 'roc_auc'"
         fitting += " or okl.metrics.neg_log_loss_scorer" * (y.shape[1] != 2)
-    kind = "multilabel-indicator" if y.ndim > 1 else type_of_target(y)
+    kind = "numbers"
+    if labels:  # of labels with NaN scikit-learn does not say it
+        kind = "multilabel-indicator" if y.ndim > 1 else type_of_target(y)
     return ValueError(
-        f"scoring={estimator.scoring!r} does not fit targets that are "
-        f"{kind if labels else 'numbers'} ({why}). Leave "
-        f"scoring=None, or take one that does, such as {fitting}."
+        f"scoring={estimator.scoring!r} does not fit targets that are {kind} ({why}). "
+        f"Leave scoring=None, or take one that does, such as {fitting}."
     )
 
 

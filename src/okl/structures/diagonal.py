@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,9 +25,7 @@ class Diagonal(Given):
         normalised outputs. Labels of a series are names of outputs.
     """
 
-    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType(
-        {"variances": 1}
-    )
+    parameters_of_outputs: ClassVar[dict[str, int]] = {"variances": 1}
 
     def __init__(self, variances: Any) -> None:
         self.variances = variances

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,9 +26,7 @@ class Fixed(Given):
         pass ``normalize_y=False``. Labels of a data frame are names of outputs.
     """
 
-    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType(
-        {"output_kernel": 2}
-    )
+    parameters_of_outputs: ClassVar[dict[str, int]] = {"output_kernel": 2}
 
     def __init__(self, output_kernel: Any) -> None:
         self.output_kernel = output_kernel

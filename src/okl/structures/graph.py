@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -45,9 +43,7 @@ class Graph(Given):
         Weight of each output's own norm, > 0.
     """
 
-    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType(
-        {"adjacency": 2}
-    )
+    parameters_of_outputs: ClassVar[dict[str, int]] = {"adjacency": 2}
 
     def __init__(self, adjacency: Any, gamma: float = 1.0) -> None:
         self.adjacency = adjacency

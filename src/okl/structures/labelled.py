@@ -43,7 +43,10 @@ def in_order_of(
         If labels are not the names of the outputs.
     """
     labels = [getattr(value, "index", None) if hasattr(value, "iloc") else None]
-    labels += [getattr(value, "columns", None)] * (axes == 2)
+    if axes == 2:
+        # the ``columns`` of a table of pyarrow are its entries
+        columns = getattr(value, "columns", None)
+        labels.append(getattr(value, "column_names", columns))
     known = [one for one in labels if one is not None and not _are_numbers(one)]
     if not known or len(value) != len(names) or len(names) == 1:
         return value

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from numbers import Integral
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,7 +62,7 @@ class Mixing(Given):
         the scale of all of L.
     """
 
-    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType({"mixing": 1})
+    parameters_of_outputs: ClassVar[dict[str, int]] = {"mixing": 1}
 
     def __init__(self, rank: int, mixing: Any = None, own: float = 0.0) -> None:
         self.rank = rank

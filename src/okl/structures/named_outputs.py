@@ -7,8 +7,6 @@ structure says which classes there are, and which output is which leaf.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import ClassVar, Self
 
 import numpy as np
@@ -31,7 +29,7 @@ class NamedOutputs(Component):
     """
 
     class_tree: ClassTree | None = None
-    parameters_of_outputs: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    parameters_of_outputs: ClassVar[dict[str, int]] = {}
 
     def classes_of(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return all classes (n_classes,), sorted, and the labels (n,) as their names.

@@ -48,7 +48,9 @@ def polished(
     xp = namespace(multipliers)
     kinks = loss.scores_of(targets, multipliers, weights)
     # the formulas of the envelope do not tell an entry at a bound from one this near
-    rounding = _ROUNDINGS * epsilon(kinks) * float(xp.max(xp.abs(kinks)))
+    largest = float(xp.max(xp.abs(kinks)))
+    largest += float(xp.max(xp.abs(unweighted(multipliers, weights))))
+    rounding = _ROUNDINGS * epsilon(kinks) * largest
     best, smallest = multipliers, float("inf")
     met: list[Array] = []  # the curvatures so far, which say what was free
     for _ in range(_MOST):
