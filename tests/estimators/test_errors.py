@@ -831,9 +831,7 @@ def test_a_score_that_is_not_for_numbers_says_so_where_some_are_missing():
     y = Y[:, 0].copy()
     y[1] = np.nan
     search = OutputKernelRegressorCV("rbf", scoring="neg_log_loss")
-    with pytest.raises(
-        ValueError, match=r"targets that are numbers .*predict_p"
-    ):
+    with pytest.raises(ValueError, match=r"targets that are numbers .*predict_p"):
         search.fit(X, y)
 
 
