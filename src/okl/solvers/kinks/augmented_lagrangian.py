@@ -105,7 +105,7 @@ class AugmentedLagrangian(Solver):
         if is_written_out(problem, most=_FEW_OUTPUTS):
             return WrittenOut(problem, self.prepare(written_out(problem)))
         if _is_one_term(problem):
-            return _OneTerm.of(problem, self)
+            return _OneTerm(problem, self.prepare(as_one_term(problem)))
         solver, smooth = _smooth(problem)
         return solver.prepare(smooth)._replace(problem=problem)
 
@@ -204,11 +204,6 @@ class _OneTerm(NamedTuple):
 
     problem: Problem
     inside: PreparedTerms
-
-    @classmethod
-    def of(cls, problem: Problem, solver: AugmentedLagrangian) -> _OneTerm:
-        """Prepare the sum."""
-        return cls(problem, solver.prepare(as_one_term(problem)))
 
 
 def _is_one_term(problem: Problem) -> bool:
