@@ -76,7 +76,6 @@ def _machine(
     rows = np.flatnonzero(weights)
     if np.unique(signs[rows]).size < 2:
         return multipliers  # those of one sign sum to zero only if they are zeros
-    weighted = len(rows) < len(signs) or not np.all(weights == 1)
     machine = SVC(
         C=height,
         kernel="precomputed",
@@ -86,7 +85,7 @@ def _machine(
     machine.fit(
         K[np.ix_(rows, rows)] if len(rows) < len(signs) else K,
         signs[rows],
-        sample_weight=weights[rows] if weighted else None,
+        sample_weight=None if np.all(weights == 1) else weights[rows],
     )
     places, share = rows[machine.support_], machine.dual_coef_[0] / height
     bounds = signs * weights
