@@ -181,6 +181,12 @@ def symmetric(matrix: Array) -> Array:
     return (matrix + matrix.T) / 2
 
 
+def count(flags: Array) -> int:
+    """Return how many are true: the standard has no sum of truth values."""
+    xp = namespace(flags)
+    return int(xp.sum(xp.astype(flags, xp.int64)))
+
+
 def symmetric_product(matrix: np.ndarray, column: np.ndarray) -> np.ndarray:
     """Return a symmetric matrix times a column (n, 1), reading half of the matrix.
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from okl.coding.tasks import Tasks
-from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.arrays import Array, count, epsilon, namespace
 from okl.numerics.threads import threads_for
 from okl.operators.by_task import ByTask
 from okl.operators.low_rank import NystroemFactor, nystroem
@@ -54,11 +54,10 @@ class Spectrum:
         No more is cut. At a very small alpha C = residuals / alpha is large along small
         eigenvalues d, so that d C^2 counts in C'KC and would be missed.
         """
-        xp = namespace(values)
         largest = float(values[-1]) if values.shape[0] else 0.0
         rounding = _SPECTRUM_ROUNDING * n_rows**0.5 * epsilon(values)
         keep = values > max(largest, 0.0) * rounding
-        first = values.shape[0] - int(xp.sum(xp.astype(keep, xp.int64)))
+        first = values.shape[0] - count(keep)
         return cls(values[first:], vectors[:, first:])
 
     @property

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.numerics.arrays import Array, eigh, namespace, symmetric
+from okl.numerics.arrays import Array, count, eigh, namespace, symmetric
 
 # Columns drawn for each that is kept, and the part of the largest eigenvalue below
 # which there is nothing but rounding.
@@ -114,6 +114,5 @@ def _inverse_root(matrix: Array) -> Array:
     xp = namespace(matrix)
     values, vectors = eigh(matrix)
     largest = float(xp.max(values)) if values.shape[0] else 0.0
-    kept = xp.astype(values > _NEGLIGIBLE * largest, xp.int64)
-    first = values.shape[0] - int(xp.sum(kept))
+    first = values.shape[0] - count(values > _NEGLIGIBLE * largest)
     return vectors[:, first:] / xp.sqrt(values[first:])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace, symmetric
+from okl.numerics.arrays import Array, count, eigh, epsilon, namespace, symmetric
 from okl.output_kernels.base import OutputKernel
 from okl.output_kernels.eigenbasis import Eigenbasis, diagonal_matrix
 
@@ -62,9 +62,8 @@ class SpectralKernel(Eigenbasis, OutputKernel):
         values = self.eigenvalues
         if self.rank == 0:
             return self
-        xp = namespace(values)
         kept = values > max(float(values[0]), 0.0) * epsilon(values) * self.rank
-        rank = int(xp.sum(xp.astype(kept, xp.int64)))
+        rank = count(kept)
         if rank == self.rank:
             return self
         return replace(self.largest(rank), entries=self.entries)

@@ -18,7 +18,7 @@ from typing import Any
 from okl.certificates import Certificate
 from okl.certificates.bounds import bounds
 from okl.losses import Loss
-from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.arrays import Array, count, epsilon, namespace
 from okl.operators import KernelOperator, Operator
 from okl.operators.base import Spectrum
 from okl.output_kernels import OutputKernel
@@ -210,6 +210,4 @@ def n_observed(problem: Problem) -> int:
     targets, weights = problem.targets, problem.weights
     if weights is None:
         return int(targets.shape[0] * targets.shape[1])
-    xp = namespace(weights)
-    counted = xp.broadcast_to(weights > 0, targets.shape)
-    return int(xp.sum(xp.astype(counted, xp.int64)))
+    return count(namespace(weights).broadcast_to(weights > 0, targets.shape))

@@ -8,7 +8,7 @@ Y Q, which has rank(Y) <= min(n_samples, n_outputs) outputs.
 
 from __future__ import annotations
 
-from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, count, eigh, epsilon, namespace
 
 
 def reduce_outputs(targets: Array) -> tuple[Array, Array | None]:
@@ -36,7 +36,7 @@ def _reduce_wide(targets: Array) -> tuple[Array, Array]:
     values, vectors = eigh(targets @ targets.T)
     largest = float(values[-1])
     kept = values > epsilon(targets) * n * max(largest, 0.0)
-    first = n - max(int(xp.sum(xp.astype(kept, xp.int64))), 1)
+    first = n - max(count(kept), 1)
     scale = xp.sqrt(xp.clip(values[first:], 0.0, None))
     if largest <= 0:  # Y = 0: any direction will do
         basis = xp.eye(targets.shape[1], 1, dtype=targets.dtype)
@@ -51,7 +51,7 @@ def _reduce_tall(targets: Array) -> tuple[Array, Array | None]:
     _, triangle = xp.linalg.qr(targets, mode="reduced")
     _, values, right = xp.linalg.svd(triangle, full_matrices=False)
     kept = values > epsilon(targets) * n * values[0]
-    rank = max(int(xp.sum(xp.astype(kept, xp.int64))), 1)
+    rank = max(count(kept), 1)
     if rank == m:
         return targets, None
     basis = right[:rank, :].T

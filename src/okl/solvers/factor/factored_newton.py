@@ -26,7 +26,15 @@ from __future__ import annotations
 from math import ceil, log
 from typing import ClassVar
 
-from okl.numerics.arrays import Array, column_inner, eigh, inner, namespace, symmetric
+from okl.numerics.arrays import (
+    Array,
+    column_inner,
+    count,
+    eigh,
+    inner,
+    namespace,
+    symmetric,
+)
 from okl.optimization.regions import HalfTrace, Region
 from okl.problems import Problem, Rotated
 from okl.solvers.base import Solver
@@ -172,13 +180,11 @@ def _scales_allowed(prepared: Rotated, point: FactoredPoint) -> tuple[Array, Arr
 
 def _above_one(vectors: Array, limits: Array) -> Array | None:
     """Return U (r, p) with I - S + UU' = |I - S|, None where S is below one."""
-    xp = namespace(vectors)
-    count = int(xp.sum(xp.astype(limits < 1, xp.int64)))
-    if not count:
+    first = limits.shape[0] - count(limits < 1)
+    if first == limits.shape[0]:
         return None
-    first = limits.shape[0] - count
     excess = 1 / (limits[first:] * limits[first:]) - 1
-    return vectors[:, first:] * xp.sqrt(2 * excess)
+    return vectors[:, first:] * namespace(vectors).sqrt(2 * excess)
 
 
 def _dual_value(

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
+from okl.numerics.arrays import Array, count, eigh, inner, namespace, symmetric
 from okl.optimization.conjugate_gradient import conjugate_gradient
 from okl.output_kernels import SpectralKernel
 
@@ -80,8 +80,7 @@ class FactoredPoint:
     @cached_property
     def rank(self) -> int:
         """The number of eigenvalues above rounding."""
-        xp = namespace(self.weights)
-        return int(xp.sum(xp.astype(self.weights > 0, xp.int64)))
+        return count(self.weights > 0)
 
     def output_kernel(self) -> SpectralKernel:
         """Return L in the outputs of the problem."""

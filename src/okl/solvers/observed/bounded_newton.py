@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
+from okl.numerics.arrays import Array, count, eigh, inner, namespace, symmetric
 from okl.optimization.regions import Decomposed, Iterate
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.observed.observed_value import ObservedPoint, ObservedValue
@@ -65,7 +65,7 @@ class _Here(NamedTuple):
     @property
     def kernel(self) -> Decomposed:
         """L in its range."""
-        xp, rank = namespace(self.roots), _count(self.roots > 0)
+        xp, rank = namespace(self.roots), count(self.roots > 0)
         values, vectors = self.roots[:rank] ** 2, self.vectors[:, :rank]
         return Decomposed(xp.flip(values), xp.flip(vectors, axis=1))
 
@@ -113,7 +113,7 @@ class _Here(NamedTuple):
     def grown(self, function: ObservedValue) -> _Here:
         """Return the point with its zero columns started again, if they would grow."""
         xp, rank = namespace(self.roots), self.roots.shape[0]
-        kept = _count(self.roots > 0)
+        kept = count(self.roots > 0)
         if kept == rank:
             return self
         values, vectors = eigh(self.point.moment)
@@ -123,11 +123,6 @@ class _Here(NamedTuple):
         roots = _GROWN * size * xp.sqrt(excess / (1.0 + excess))
         new = self.vectors @ xp.flip(vectors, axis=1)[:, : rank - kept] * roots
         return self.at(function, xp.concat([self.factor[:, :kept], new], axis=1))
-
-
-def _count(flags: Array) -> int:
-    xp = namespace(flags)
-    return int(xp.sum(xp.astype(flags, xp.int64)))
 
 
 def bounded_newton(prepared: PreparedObserved, request: Request) -> Solution:

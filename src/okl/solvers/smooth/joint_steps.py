@@ -19,7 +19,7 @@ matrix.
 
 from __future__ import annotations
 
-from okl.numerics.arrays import Array, eigh, inner, namespace, symmetric
+from okl.numerics.arrays import Array, count, eigh, inner, namespace, symmetric
 from okl.output_kernels import SpectralKernel
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
@@ -186,9 +186,8 @@ class JointSteps(FactorSteps):
         image, moment = self._dual(model)
         values, vectors = eigh(moment)
         xp = namespace(values)
-        above = int(xp.sum(xp.astype(values > 1, xp.int64)))
         most = problem.structure.max_rank(problem.n_outputs) - model.kernel.rank
-        first = values.shape[0] - min(above, most)
+        first = values.shape[0] - min(count(values > 1), most)
         excess, vectors = values[first:] - 1, vectors[:, first:]
         if not excess.shape[0]:
             return model
@@ -210,7 +209,6 @@ class JointSteps(FactorSteps):
 def _positive(matrix: Array) -> tuple[Array, Array]:
     """Return the eigenvalues that are not zero, and their eigenvectors."""
     values, vectors = eigh(matrix)
-    xp = namespace(values)
     least = _ROUNDING * max(float(values[-1]), 0.0)
-    first = values.shape[0] - int(xp.sum(xp.astype(values > least, xp.int64)))
+    first = values.shape[0] - count(values > least)
     return values[first:], vectors[:, first:]
