@@ -111,7 +111,7 @@ class ObservedPoint:
         image, V = self.image, self.vectors
         right = image[:, None, rows] * V[:, column][None, :, None]
         right = right + image[:, column][:, None, None] * V[None, :, rows]
-        Z = _all_solved(self.system, right)
+        Z = self.system.solve_each(right)
         (n, m, q), r = Z.shape, n_columns
         # V'Z'KCV, and its transpose, without a product of all columns
         first = xp.reshape(image[:, :r].T @ xp.reshape(Z, (n, m * q)), (r, m, q))
@@ -122,10 +122,4 @@ class ObservedPoint:
 
 def _solved(system: ActiveSystem, right: Array) -> Array:
     """Return the E of one right side, its columns with sums of zero."""
-    return _all_solved(system, right[:, :, None])[:, :, 0]
-
-
-def _all_solved(system: ActiveSystem, rights: Array) -> Array:
-    """Return the E of right sides (n_samples, n_outputs, q)."""
-    none = namespace(rights).zeros((rights.shape[1],), dtype=rights.dtype)
-    return system.solve_each(rights, none)
+    return system.solve_each(right[:, :, None])[:, :, 0]

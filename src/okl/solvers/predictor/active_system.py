@@ -83,10 +83,11 @@ class ActiveSystem:
         coupled = self.prepared.joint.couples
         return int(xp.sum(sizes) if coupled else xp.max(sizes))
 
-    def solve(self, right: Array, sums: Array, *, rtol: float) -> Array:
+    def solve(self, right: Array, sums: Array | None = None, *, rtol: float) -> Array:
         """Return E (n_samples, n_outputs), zero where there is no curvature.
 
-        With an intercept, its columns that have active entries have the given sums.
+        With an intercept, its columns that have active entries have the given sums,
+        zero unless given.
         ``rtol`` is the relative residual of conjugate gradients.
         """
         size, (n, m) = self._n_equations, self._weights.shape
@@ -98,12 +99,15 @@ class ActiveSystem:
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
 
-    def solve_each(self, rights: Array, sums: Array) -> Array:
+    def solve_each(self, rights: Array, sums: Array | None = None) -> Array:
         """Return E (n_samples, n_outputs, q) for q right sides, by factorising."""
-        change = namespace(rights).zeros_like(rights)
+        xp, problem = namespace(rights), self.prepared.problem
+        if sums is None:
+            sums = xp.zeros((problem.n_outputs,), dtype=rights.dtype)
+        change = xp.zeros_like(rights)
         for block in self._kept if self._all_fit else self._factorised():
             columns = block.columns
-            own = self.prepared.problem.entries.intercepts_of(columns)
+            own = problem.entries.intercepts_of(columns)
             part = change[:, columns, :]
             part[block.mask] = block.solve(rights[:, columns, :][block.mask], sums[own])
             change[:, columns, :] = part
@@ -241,12 +245,14 @@ class ActiveSystem:
         columns = self.prepared.approximation.columns
         return HessianSystem(self.prepared, self.curvature, self.alpha, columns)
 
-    def _by_conjugate_gradients(self, right: Array, sums: Array, rtol: float) -> Array:
+    def _by_conjugate_gradients(
+        self, right: Array, sums: Array | None, rtol: float
+    ) -> Array:
         """Solve for E in two parts: one has the sums, the other sums to zero."""
         problem, joint = self.prepared.problem, self.prepared.joint
         curvature, alpha = self.curvature, self.alpha
         first = namespace(right).zeros_like(right)
-        if problem.centered:
+        if problem.centered and sums is not None:
             shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
             right = right - joint @ first - alpha * shift

@@ -152,21 +152,19 @@ class PreparedRounds(NamedTuple):
         `okl.solvers.predictor.active_system`, or, for a loss that does not couple
         outputs, many (n_samples, n_outputs, q).
         """
-        problem, targets = self.problem, self.problem.targets
-        curvature = problem.curvature(scores.predictions)
+        curvature = self.problem.curvature(scores.predictions)
         # the columns of K that precondition are chosen once, for any L
-        known = self.for_known.under(problem, kernel)
+        known = self.for_known.under(self.problem, kernel)
         if not curvature.separable:
             columns = known.approximation.columns
             large = HessianSystem(known, curvature, alpha, columns)
             return partial(large.answer, rtol=_INNER)
         system = ActiveSystem(known, curvature, alpha)
-        none = namespace(targets).zeros((problem.n_outputs,), dtype=targets.dtype)
 
         def solve(right: Array) -> Array:
             if right.ndim == 2:
-                return system.solve(right, none, rtol=_INNER)
-            return system.solve_each(right, none)
+                return system.solve(right, rtol=_INNER)
+            return system.solve_each(right)
 
         return solve
 

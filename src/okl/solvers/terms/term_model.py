@@ -112,10 +112,7 @@ class TermModel:
         if not self._few:
             return system.solve(right, rtol=rtol)
         equations = ActiveSystem(system.prepared, curvature, self.alpha)
-        xp = namespace(right)
-        none = xp.zeros((self.problem.n_outputs,), dtype=right.dtype)
-        change = equations.solve(curvature.solve(right), none, rtol=rtol)
-        return curvature.solve(change)
+        return curvature.solve(equations.solve(curvature.solve(right), rtol=rtol))
 
     @cached_property
     def _few(self) -> bool:
