@@ -46,6 +46,10 @@ class TargetColumn(EntryColumn):
         shape = (1, self.tasks.n_tasks)
         return namespace(targets).zeros(shape, dtype=targets.dtype)
 
+    def from_matrix(self, matrix: Array) -> Array:
+        """Return each row's own entry of an array (n_samples, n_tasks), as a column."""
+        return self.tasks.own(matrix)
+
     def joint(self, kernel: OutputKernel) -> JointOperator:
         """Return what maps a column of dual variables to predictions, L given."""
         return Coupled(self._rows, kernel)

@@ -30,6 +30,10 @@ class TargetMatrix(EntryMatrix):
         """Return an array with one column an output: the targets."""
         return targets
 
+    def from_matrix(self, matrix: Array) -> Array:
+        """Return an array (n_samples, n_outputs) in the shape of targets."""
+        return matrix
+
     def joint(self, kernel: OutputKernel) -> JointOperator:
         """Return what maps dual variables to predictions, L given."""
         return Kronecker(self.operator, kernel)

@@ -38,9 +38,10 @@ def is_written_out(problem: Problem, *, most: int) -> bool:
 
 
 def written_out(problem: Problem) -> Problem:
-    """Return the problem with the target matrix."""
+    """Return the problem with the target matrix: itself, if it is not in long form."""
     entries, weights = problem.entries, problem.weights
-    assert isinstance(entries, TargetColumn)
+    if not isinstance(entries, TargetColumn):
+        return problem
     if weights is None:
         weights = namespace(problem.targets).ones_like(problem.targets)
     return replace(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from okl.numerics.arrays import Array
 from okl.problems import Problem
@@ -32,9 +31,8 @@ def in_long_form(
 
     ``fit`` solves a problem of a given L, from multipliers that are near.
     """
-    entries: Any = problem.entries
     kernel, limited = found.output_kernel, found.certificate.status == "rank_limited"
-    multipliers = entries.tasks.own(found.dual_point)
+    multipliers = problem.entries.from_matrix(found.dual_point)
     model = of_dual_point(problem, multipliers, kernel, request, rank_limited=limited)
     bounded = problem.rank_is_bounded
     if not is_as_good_as(model, found, request.tol, bounded=bounded):
@@ -42,7 +40,7 @@ def in_long_form(
         # multipliers of its own, is found again
         given = replace(problem, structure=Fixed(kernel.matrix()))
         best = fit(given, request._replace(tol=_CLOSER * request.tol), multipliers)
-        theta = entries.theta(best.dual_coef.column, kernel)
+        theta = problem.entries.theta(best.dual_coef.column, kernel)
         models = [
             with_dual_point(
                 problem, point, theta, kernel, request, rank_limited=limited

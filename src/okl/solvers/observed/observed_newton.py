@@ -108,7 +108,7 @@ class ObservedNewton(Solver):
 
         Before that it looks for room for matrices of outputs.
         """
-        entries, n_outputs = problem.entries, problem.n_outputs
+        n_outputs = problem.n_outputs
         require_memory(
             _MATRICES * 8 * n_outputs**2,
             lambda: (
@@ -117,13 +117,12 @@ class ObservedNewton(Solver):
             ),
             "Fit fewer outputs at a time.",
         )
-        tasks = entries.tasks if isinstance(entries, TargetColumn) else None
-        inside = problem if tasks is None else written_out(problem)
+        inside = written_out(problem)
         penalised = isinstance(problem.structure.region(n_outputs), Orthant)
         if penalised or problem.rank_is_bounded:
-            return PreparedObserved.of(problem, inside, tasks)
+            return PreparedObserved.of(problem, inside)
         back = Back(
-            dual=(lambda dual: dual) if tasks is None else tasks.own,
+            dual=problem.entries.from_matrix,
             kernel=lambda kernels: kernels.terms[0],
             structure=lambda terms: terms.structures[0],
         )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from okl.coding.tasks import Tasks
 from okl.numerics.arrays import namespace
 from okl.optimization.newton import newton
 from okl.optimization.regions import Iterate, WithBarrier
@@ -29,16 +28,13 @@ class PreparedObserved(NamedTuple):
 
     problem: Problem
     inside: Prepared
-    tasks: Tasks | None
 
     @classmethod
-    def of(
-        cls, problem: Problem, inside: Problem, tasks: Tasks | None
-    ) -> PreparedObserved:
+    def of(cls, problem: Problem, inside: Problem) -> PreparedObserved:
         """Prepare without columns of K, since the system is factorised."""
         targets = inside.targets
         ones = namespace(targets).ones((inside.n_outputs,), dtype=targets.dtype)
-        return cls(problem, Prepared.of(inside, SpectralKernel(ones), 0), tasks)
+        return cls(problem, Prepared.of(inside, SpectralKernel(ones), 0))
 
     def certified(
         self,
@@ -49,14 +45,12 @@ class PreparedObserved(NamedTuple):
         rank_limited: bool = False,
     ) -> Solution:
         """Return the best iterate with its certificate, and a start for others."""
-        problem, inside = self.problem, self.inside.problem
-        kernel, point = monitor.best
+        problem, (kernel, point) = self.problem, monitor.best
         output_kernel = spectral_of(kernel)
-        theta = inside.balanced_theta(point.dual, output_kernel)
-        _, intercept = inside.at_best_intercept(inside.entries.predictions(theta))
-        if self.tasks is not None:
-            dual = self.tasks.own(point.dual)
-            theta = problem.balanced_theta(dual, output_kernel)
+        dual = problem.entries.from_matrix(point.dual)
+        theta = problem.balanced_theta(dual, output_kernel)
+        predictions = problem.entries.predictions(theta)
+        _, intercept = problem.at_best_intercept(predictions)
         return certified(
             problem,
             theta,
@@ -66,6 +60,7 @@ class PreparedObserved(NamedTuple):
             start=start,
             intercept=intercept,
             rank_limited=rank_limited,
+            predictions=predictions,
         )
 
 

@@ -117,7 +117,7 @@ def _in_long_form(prepared: WrittenOut, found: Solution, request: Request) -> So
     """Return the best f in long form for the L that was found with the matrix."""
     column, problem = prepared.column, prepared.column.problem
     alpha, kernel = request.alpha, found.output_kernel
-    dual = problem.entries.tasks.own(prepared.matrix.dual_of(found.start.inside))
+    dual = problem.entries.from_matrix(prepared.matrix.dual_of(found.start.inside))
     start = column.inside_of(dual, kernel, alpha)
     best = column.best_predictor(kernel, Request(alpha, _BEST, STEPS, start))
     limited = found.certificate.status == "rank_limited"
