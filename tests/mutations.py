@@ -114,8 +114,8 @@ MUTATIONS = [
     ),
     Mutation(
         "solvers/terms/term_model.py",
-        "return self.alpha * inside + system.project",
-        "return 1.01 * self.alpha * inside + system.project",
+        "return self.alpha * inside + self._project",
+        "return 1.01 * self.alpha * inside + self._project",
         "tests/claims/test_several_kernels.py",
     ),
     Mutation(

@@ -13,7 +13,7 @@ from okl.problems import Inputs, formulate
 from okl.solvers import Majorization, ObservedNewton, choose_solver
 from okl.solvers.observed import observed_newton
 from okl.solvers.predictor import active_system
-from okl.solvers.terms import term_model
+from okl.solvers.predictor.active_system import ActiveSystem
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall, as_structure
 from tests.covering import later
 
@@ -143,7 +143,7 @@ def test_by_products_alone_it_is_the_same(monkeypatch):
     X, y, ids = few_rows_of_many_tasks()
     model = OutputKernelRegressor(structure="frobenius", alpha=0.1)
     factorised = model.fit(X, y, task=ids).certificate_
-    monkeypatch.setattr(term_model, "factorises", lambda *_: False)
+    monkeypatch.setattr(active_system, "DIRECT", 0)
     products = model.fit(X, y, task=ids).certificate_
     assert products.status == "optimal"
     assert_allclose(products.primal, factorised.primal, rtol=2e-6)
@@ -197,8 +197,8 @@ def test_more_rows_than_are_factorised_have_the_same_optimum(structure, monkeypa
     X, y, ids = few_rows_of_many_tasks()
     model = OutputKernelRegressor(structure=structure, solver="observed_newton")
     few = model.fit(X, y, task=ids).certificate_
-    monkeypatch.setattr(term_model, "FEW_ENTRIES", 30)
-    monkeypatch.setattr(term_model, "ActiveSystem", None)
+    monkeypatch.setattr(active_system, "DIRECT", 30)
+    monkeypatch.setattr(ActiveSystem, "solve_each", None)
     many = model.fit(X, y, task=ids).certificate_
     assert many.status == few.status == "optimal"
     assert_allclose(many.primal, few.primal, rtol=2e-6)

@@ -33,11 +33,10 @@ from okl.problems import Problem, TargetColumn, n_observed
 from okl.solvers.base import Solver
 from okl.solvers.observed.bounded_newton import bounded_newton
 from okl.solvers.observed.primal_newton import PreparedObserved, primal_newton
-from okl.solvers.predictor.active_system import MATRICES, factorises
+from okl.solvers.predictor.active_system import DIRECT, MATRICES, factorises
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution
 from okl.solvers.terms.prepared_terms import Back, PreparedTerms, as_one_term
-from okl.solvers.terms.term_model import FEW_ENTRIES
 from okl.solvers.terms.term_newton import descent
 from okl.solvers.written_out import written_out
 
@@ -148,4 +147,4 @@ def _most_observed(problem: Problem) -> int:
         most = _FACTORISED if factorises else _MANY_ROWS
         return max(_ROWS, min(most, _ROWS_TIMES_TASKS // max(m, 1)))
     square = _SQUARE_OF_PENALISED * max(n, m) * m if penalised else _SQUARE * n * m
-    return min(int(sqrt(square)), FEW_ENTRIES)
+    return min(int(sqrt(square)), DIRECT)

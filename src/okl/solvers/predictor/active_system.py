@@ -70,6 +70,7 @@ class ActiveSystem:
     prepared: Prepared
     curvature: Curvature  # W
     alpha: float
+    most_products: int = _MOST_PRODUCTS  # of conjugate gradients
 
     @cached_property
     def size(self) -> int:
@@ -93,9 +94,8 @@ class ActiveSystem:
         size, (n, m) = self._n_equations, self._weights.shape
         quick = self._steepest <= _ALPHAS * self.alpha and size > _MILD
         product = m * (self.prepared.joint.work + n * m)  # with K, then with L
-        if quick and size**3 / 6 > _PRODUCTS * product:
-            return self._by_conjugate_gradients(right, sums, rtol)
-        if size > DIRECT or not factorises(self.prepared.problem, size):
+        quicker = quick and size**3 / 6 > _PRODUCTS * product
+        if quicker or size > DIRECT or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
 
@@ -256,7 +256,7 @@ class ActiveSystem:
             shift = problem.entries.spread(problem.entries.solve_total(curvature, sums))
             first = curvature.diagonal * (shift + first)
             right = right - joint @ first - alpha * shift
-        return first + self._large.answer(right, rtol=rtol, max_iter=_MOST_PRODUCTS)
+        return first + self._large.answer(right, rtol=rtol, max_iter=self.most_products)
 
 
 def _n_dimensions(R: Array, B: Array) -> int:

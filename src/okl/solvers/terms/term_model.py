@@ -21,15 +21,16 @@ change, as S_q + t A_q + t^2 B_q: the search for the best t costs no product at 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, inner, namespace
+from okl.optimization.conjugate_gradient import MAX_ITER
 from okl.optimization.crossing import increasing_root
 from okl.problems import Problem
-from okl.solvers.predictor.active_system import ActiveSystem, factorises
+from okl.solvers.predictor.active_system import ActiveSystem
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.hessian import HessianSystem, projection
 from okl.solvers.terms.term_point import Answering, Line, TermPoint
@@ -39,8 +40,6 @@ _FORCING, _CLOSEST = 0.1, 1e-8
 # It is multiplied by _CLOSER after two steps in a row that were shorter than _SHORT:
 # one alone may be, as the first one from zero is.
 _CLOSER, _SHORT = 0.1, 0.3
-# Up to so many entries with curvature the equations of a step are factorised.
-FEW_ENTRIES = 3000
 # Newton steps for one model.
 _STEPS = 100
 # A line is followed until the slope is this part of the first; a step is none if it is
@@ -68,15 +67,14 @@ class TermModel:
         least, closer, short = float("inf"), 1.0, False
         inside, point = self._first(start)
         for _ in range(_STEPS):
-            system = self._system(point)
-            residual = self._residual(system, point, inside)
+            residual = self._residual(point, inside)
             left = inner(residual, residual) / 2
             if left <= gap or left == 0:
                 break
             forcing = _FORCING * min(1.0, max(left / least, (gap / left) ** 0.5))
             least = min(least, left)
             rtol = max(closer * forcing, _CLOSEST)
-            direction = self._direction(system, -residual, rtol)
+            direction = self._direction(point, -residual, rtol)
             moved = self._along(point, inside, direction, residual)
             if moved is None:
                 break
@@ -88,42 +86,29 @@ class TermModel:
     def _first(self, start: Array) -> tuple[Array, TermPoint]:
         """Return a g whose dual variables are about a given C, and its point."""
         first = self.gradient / self.alpha
-        project = projection(self.problem, self.curvature)
-        inside = project(self.curvature.solve(start - first))
+        inside = self._project(self.curvature.solve(start - first))
         dual = first + self.curvature.factor(inside)
         return inside, TermPoint.at(self.problem, dual)
 
-    def _residual(
-        self, system: HessianSystem, point: TermPoint, inside: Array
-    ) -> Array:
+    @cached_property
+    def _project(self) -> Callable[[Array], Array]:
+        return projection(self.problem, self.curvature)
+
+    def _residual(self, point: TermPoint, inside: Array) -> Array:
         """Return alpha g + V'(F - F_0), less the part that the intercept takes up."""
         ahead = point.predictions - self.predictions
-        return self.alpha * inside + system.project(self.curvature.adjoint(ahead))
+        return self.alpha * inside + self._project(self.curvature.adjoint(ahead))
 
-    def _system(self, point: TermPoint) -> HessianSystem:
-        joint = Answering(self.problem, point)
+    def _direction(self, point: TermPoint, right: Array, rtol: float) -> Array:
+        """Solve the system of a step, by a factorisation where one kernel allows it."""
+        curvature, joint = self.curvature, Answering(self.problem, point)
         prepared = Prepared(self.problem, point.kernel, joint, self.approximation)
-        columns = self.approximation.columns
-        return HessianSystem(prepared, self.curvature, self.alpha, columns)
-
-    def _direction(self, system: HessianSystem, right: Array, rtol: float) -> Array:
-        """Solve the system of a step, by a factorisation where entries are few."""
-        curvature = self.curvature
-        if not self._few:
+        if len(joint.terms) > 1 or not curvature.separable:
+            columns = self.approximation.columns
+            system = HessianSystem(prepared, curvature, self.alpha, columns)
             return system.solve(right, rtol=rtol)
-        equations = ActiveSystem(system.prepared, curvature, self.alpha)
-        return curvature.solve(equations.solve(curvature.solve(right), rtol=rtol))
-
-    @cached_property
-    def _few(self) -> bool:
-        """Whether equations are factorised: one kernel, few entries with curvature."""
-        operator: Any = self.problem.operator
-        if len(operator.terms) > 1 or not self.curvature.separable:
-            return False
-        diagonal = self.curvature.diagonal
-        xp = namespace(diagonal)
-        n_entries = int(xp.sum(xp.astype(diagonal > 0, xp.int64)))
-        return n_entries <= FEW_ENTRIES and factorises(self.problem, n_entries)
+        active = ActiveSystem(prepared, curvature, self.alpha, most_products=MAX_ITER)
+        return curvature.solve(active.solve(curvature.solve(right), rtol=rtol))
 
     def _along(
         self, point: TermPoint, inside: Array, direction: Array, residual: Array
