@@ -19,6 +19,7 @@ from okl.problems.output_alphas import (
 )
 from okl.problems.problem import Problem as Problem
 from okl.problems.problem import n_observed as n_observed
+from okl.problems.problem import unit_kernel as unit_kernel
 from okl.problems.rotated import Rotated as Rotated
 from okl.problems.target_column import TargetColumn as TargetColumn
 from okl.problems.target_matrix import TargetMatrix as TargetMatrix

@@ -21,7 +21,7 @@ from okl.losses import Loss
 from okl.numerics.arrays import Array, count, epsilon, namespace
 from okl.operators import KernelOperator, Operator
 from okl.operators.base import Spectrum
-from okl.output_kernels import OutputKernel
+from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.problems.target_column import TargetColumn
 from okl.problems.target_matrix import TargetMatrix
 from okl.problems.targets_loss import TargetsLoss
@@ -203,6 +203,12 @@ class Problem(TargetsLoss):
         return Certificate.of(
             primal, dual, self.reference, tol=tol, rank_limited=rank_limited
         )
+
+
+def unit_kernel(problem: Problem) -> SpectralKernel:
+    """Return L = I, for what is prepared before L is known."""
+    xp, kind = namespace(problem.targets), problem.targets.dtype
+    return SpectralKernel(xp.ones((problem.n_outputs,), dtype=kind))
 
 
 def n_observed(problem: Problem) -> int:

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from okl.numerics.arrays import namespace
 from okl.optimization.newton import newton
 from okl.optimization.regions import Iterate, WithBarrier
-from okl.output_kernels import SpectralKernel
-from okl.problems import Problem
+from okl.problems import Problem, unit_kernel
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.observed.observed_value import ObservedPoint, ObservedValue
 from okl.solvers.output_kernel.value_function import spectral_of
@@ -32,9 +30,7 @@ class PreparedObserved(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, inside: Problem) -> PreparedObserved:
         """Prepare without columns of K, since the system is factorised."""
-        targets = inside.targets
-        ones = namespace(targets).ones((inside.n_outputs,), dtype=targets.dtype)
-        return cls(problem, Prepared.of(inside, SpectralKernel(ones), 0))
+        return cls(problem, Prepared.of(inside, unit_kernel(inside), 0))
 
     def certified(
         self,

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from okl.numerics.arrays import Array, namespace
 from okl.output_kernels import OutputKernel, SpectralKernel
-from okl.problems import Problem
+from okl.problems import Problem, unit_kernel
 from okl.solvers.base import Solver
 from okl.solvers.monitor import Monitor
 from okl.solvers.neighbours import Neighbours
@@ -113,8 +113,6 @@ class PreparedRounds(NamedTuple):
 
         Models have so many columns of K where it cannot be decomposed.
         """
-        targets = problem.targets
-        ones = namespace(targets).ones((problem.n_outputs,), dtype=targets.dtype)
         solver = next(
             one
             for one in (Imputation(), SemismoothNewton(), NewtonCG())
@@ -124,7 +122,7 @@ class PreparedRounds(NamedTuple):
         return cls(
             problem,
             solver,
-            solver.prepare_for(problem, SpectralKernel(ones)),
+            solver.prepare_for(problem, unit_kernel(problem)),
             AllColumns() if decomposes else SomeColumns.of(problem, columns),
         )
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from okl.certificates.terms import StructureTerms
-from okl.numerics.arrays import Array, namespace
+from okl.numerics.arrays import Array
 from okl.operators import OperatorTerms
-from okl.output_kernels import OutputKernel, OutputKernelTerms, SpectralKernel
-from okl.problems import Problem, TargetColumn, TermMatrix
+from okl.output_kernels import OutputKernel, OutputKernelTerms
+from okl.problems import Problem, TargetColumn, TermMatrix, unit_kernel
 from okl.solvers.predictor.approximation import Approximation
 from okl.structures import Structure
 
@@ -43,9 +43,7 @@ class PreparedTerms(NamedTuple):
     ) -> PreparedTerms:
         """Choose ``columns`` columns of each K_q."""
         operator: Any = inside.operator
-        targets = inside.targets
-        ones = namespace(targets).ones((inside.n_outputs,), dtype=targets.dtype)
-        any_kernel = OutputKernelTerms((SpectralKernel(ones),) * len(operator.terms))
+        any_kernel = OutputKernelTerms((unit_kernel(inside),) * len(operator.terms))
         joint = inside.entries.joint(any_kernel)
         return cls(problem, inside, Approximation(inside, joint, columns), back)
 
