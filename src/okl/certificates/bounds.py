@@ -12,7 +12,7 @@ from typing import Any
 
 from okl.certificates.entries import Entries
 from okl.losses import Loss
-from okl.numerics.arrays import Array, eigh, epsilon, namespace
+from okl.numerics.arrays import Array, eigh, epsilon, namespace, symmetric
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures import Structure
 from okl.structures.base import DualBound
@@ -218,8 +218,7 @@ class _DualPoint:
         if self.given and (apart or kernel.nodes is not None):
             return DualBound(half * self.entries.dual_norm(implied, kernel))
         half_gram = half * self.entries.gram(implied, implied)
-        turned = namespace(half_gram).matrix_transpose(half_gram)
-        return structure.dual_bound((half_gram + turned) / 2, kernel)
+        return structure.dual_bound(symmetric(half_gram), kernel)
 
     def value(self, implied: Array) -> float:
         """Return D at C = implied / alpha."""

@@ -177,8 +177,8 @@ def add_to_diagonal(matrix: Array, shift: Array | float) -> Array:
 
 
 def symmetric(matrix: Array) -> Array:
-    """Return the symmetric part of a square matrix."""
-    return (matrix + matrix.T) / 2
+    """Return the symmetric part of a square matrix, or of each in a stack of them."""
+    return (matrix + namespace(matrix).matrix_transpose(matrix)) / 2
 
 
 def count(flags: Array) -> int:

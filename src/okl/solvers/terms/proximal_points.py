@@ -165,8 +165,8 @@ def _first(rounds: Rounds, prepared: Any, alpha: float) -> _Start:
 
     def fitted(given: StructureTerms) -> tuple[Array, list[Array]]:
         dual = rounds(prepared.under(given), request).start.dual
-        grams = prepared.inside.entries.gram(dual, dual)
-        return dual, [symmetric(grams[q, ...]) for q in range(grams.shape[0])]
+        grams = symmetric(prepared.inside.entries.gram(dual, dual))
+        return dual, [grams[q, ...] for q in range(grams.shape[0])]
 
     _, moments = fitted(unrelated)
     pairs = zip(structure.structures, moments, strict=True)

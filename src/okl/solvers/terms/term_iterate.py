@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, inner, symmetric
 from okl.problems import Problem
 from okl.solvers.predictor.approximation import Approximation
 from okl.solvers.terms.term_model import TermModel
@@ -85,8 +85,7 @@ class TermIterate(NamedTuple):
         """
         gradient = self.gradient
         grams = problem.entries.gram(gradient, gradient) / (2 * alpha**2)
-        grams = (grams + namespace(grams).matrix_transpose(grams)) / 2
-        conjugate = problem.structure.conjugate(grams)
+        conjugate = problem.structure.conjugate(symmetric(grams))
         value = problem.dual_loss(gradient) - alpha * conjugate
         close = self.objective - value <= _DOUBTFUL * abs(self.objective)
         if close or not shown or "quadratic" not in problem.loss.capabilities:

@@ -36,9 +36,7 @@ class TermPoint:
         xp = namespace(dual)
         if products is None:
             products = tuple(K @ dual for K in _matrices(problem))
-        grams = xp.stack(
-            [symmetric(crossed(dual, product)) / 2 for product in products]
-        )
+        grams = symmetric(xp.stack([crossed(dual, p) for p in products])) / 2
         return cls(dual, products, grams, problem.structure.response(grams))
 
     @cached_property
@@ -78,8 +76,8 @@ class Line(NamedTuple):
         """Multiply by each K_q."""
         xp = namespace(change)
         products = tuple(K @ change for K in _matrices(problem))
-        mixed = xp.stack([symmetric(crossed(p, change)) for p in point.products])
-        squares = xp.stack([symmetric(crossed(change, p)) / 2 for p in products])
+        mixed = symmetric(xp.stack([crossed(p, change) for p in point.products]))
+        squares = symmetric(xp.stack([crossed(change, p) for p in products])) / 2
         return cls(point, change, products, mixed, squares)
 
     def grams(self, step: float) -> Array:
@@ -105,11 +103,8 @@ class Answering(JointSum):
         """Return sum_q K_q (D L_q + C dL_q)."""
         point, xp = self._point, namespace(change)
         kernels = point.response.output_kernel
-        moved = point.response.derivative(
-            xp.stack(
-                [symmetric(crossed(product, change)) for product in point.products]
-            )
-        )
+        mixed = symmetric(xp.stack([crossed(p, change) for p in point.products]))
+        moved = point.response.derivative(mixed)
         return sum(
             (K @ change) @ kernels[q, ...] + point.products[q] @ moved[q, ...]
             for q, K in enumerate(self.operator.terms)
