@@ -77,17 +77,18 @@ class Interior(WithBarrier):
         """Return columns for the complement of the direction 1, if it is set apart."""
         return columns if self.mean is None else differences(columns)
 
-    def whole(self, values: Array, vectors: Array) -> tuple[Array, Array]:
-        """Return eigenvalues and eigenvectors with the direction 1 put back."""
+    def whole(self, inside: Decomposed) -> Decomposed:
+        """Return L with the direction 1 put back."""
         if self.mean is None:
-            return values, vectors
+            return inside
+        values, vectors, _ = inside
         xp = namespace(values)
         padded = xp.eye(values.shape[0] + 1, dtype=values.dtype)
         padded[1:, 1:] = vectors
         mean = xp.full((1,), self.mean, dtype=values.dtype)
         values, vectors = xp.concat([mean, values]), reflect_columns(padded.T).T
         order = xp.argsort(values)
-        return xp.take(values, order), xp.take(vectors, order, axis=1)
+        return Decomposed(xp.take(values, order), xp.take(vectors, order, axis=1))
 
     def cut(self, values: Array) -> Array | None:
         """Return eigenvalues with zeros for small ones, scaled to use up the budget."""

@@ -110,9 +110,9 @@ class WithBarrier(Region, ABC):
         """Return the columns of outputs that Newton's method sees."""
         return columns
 
-    def whole(self, values: Array, vectors: Array) -> tuple[Array, Array]:
-        """Return eigenvalues and eigenvectors for all outputs, given its own."""
-        return values, vectors
+    def whole(self, inside: Decomposed) -> Decomposed:
+        """Return the L of all outputs, given that of what Newton's method sees."""
+        return inside
 
     def cut(self, values: Array) -> Array | None:
         """Return eigenvalues with zeros for those that tend to zero.

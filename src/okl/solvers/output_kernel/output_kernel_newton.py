@@ -142,7 +142,6 @@ def _certified(
     prepared: Rotated, region: WithBarrier, alpha: float, inside: Decomposed
 ) -> NewtonIterate:
     """Return the model of an L in the coordinates of Newton's method."""
-    whole = region.whole(inside.values, inside.vectors)
-    kernel = spectral_of(Decomposed(*whole, inside.matrix)).on_range()
+    kernel = spectral_of(region.whole(inside)).on_range()
     coefficients = best_coefficients(prepared, kernel, alpha)
     return NewtonIterate(kernel, *prepared.bounds(coefficients, kernel, alpha), inside)

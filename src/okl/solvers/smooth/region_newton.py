@@ -17,9 +17,10 @@ others are not. The steps start from the result of a few rounds.
 from __future__ import annotations
 
 from okl.numerics.arrays import Array, namespace, symmetric
-from okl.optimization.regions import Decomposed, WithBarrier
+from okl.optimization.regions import WithBarrier
 from okl.output_kernels import SpectralKernel
 from okl.solvers.monitor import Monitor
+from okl.solvers.output_kernel.value_function import spectral_of
 from okl.solvers.predictor.active_system import DIRECT, factorises
 from okl.solvers.request import Request
 from okl.solvers.smooth.backtracking import first_lower
@@ -106,7 +107,7 @@ class _Steps:
         quadratic, answers = self.quadratic(model)
         found, fall = quadratic.least(self.region)
         dual, L, T = model.dual_rows / self.alpha, model.kernel.matrix(), self._basis
-        change = self._whole(found).matrix() - L
+        change = spectral_of(self.region.whole(found)).matrix() - L
         turned = answers @ namespace(L).reshape(T.T @ change @ T, (-1,))
 
         def at(share: float) -> FactorIterate:
@@ -131,8 +132,3 @@ class _Steps:
             symmetric((dual @ T).T @ image),
             second_derivative(image, T, answers),
         ), answers
-
-    def _whole(self, inside: Decomposed) -> SpectralKernel:
-        """Return the L of all outputs, given T'LT."""
-        values, vectors = self.region.whole(inside.values, inside.vectors)
-        return SpectralKernel(values, vectors, inside.matrix)
