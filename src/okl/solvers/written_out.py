@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from okl.losses.separable import weighted
 from okl.numerics.arrays import namespace
 from okl.problems import Problem, TargetColumn, TargetMatrix
 
@@ -39,14 +40,13 @@ def is_written_out(problem: Problem, *, most: int) -> bool:
 
 def written_out(problem: Problem) -> Problem:
     """Return the problem with the target matrix: itself, if it is not in long form."""
-    entries, weights = problem.entries, problem.weights
+    entries, targets = problem.entries, problem.targets
     if not isinstance(entries, TargetColumn):
         return problem
-    if weights is None:
-        weights = namespace(problem.targets).ones_like(problem.targets)
+    weights = weighted(namespace(targets).ones_like(targets), problem.weights)
     return replace(
         problem,
-        targets=entries.tasks.scatter(problem.targets),
+        targets=entries.tasks.scatter(targets),
         entries=TargetMatrix(entries.operator),
         weights=entries.tasks.scatter(weights),
     )

@@ -22,6 +22,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from okl.losses.separable import weighted
 from okl.numerics.arrays import is_numpy
 from okl.operators import KernelOperator
 from okl.output_kernels import OutputKernel
@@ -56,9 +57,7 @@ def multipliers_of(
     assert isinstance(operator, KernelOperator)
     # symmetric: the rows are the columns, and contiguous
     K = np.ascontiguousarray(operator.columns(np.arange(operator.n_samples)).T)
-    weights = np.ones_like(signs)
-    if problem.weights is not None:
-        weights = weights * problem.weights
+    weights = weighted(np.ones_like(signs), problem.weights)
     found = np.zeros_like(signs)
     with config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is seen in the gap

@@ -28,6 +28,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from okl.losses.separable import weighted
 from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import JointSpectrum
 from okl.output_kernels import SpectralKernel
@@ -72,9 +73,7 @@ class Imputation(Solver):
     ) -> PreparedImputation:
         """Prepare to find the best f for some L, one that a structure learns."""
         xp = namespace(problem.targets)
-        observed = xp.ones_like(problem.targets)
-        if problem.weights is not None:
-            observed = observed * problem.weights
+        observed = weighted(xp.ones_like(problem.targets), problem.weights)
         counts = xp.sum(observed, axis=0)
         spectrum = problem.entries.joint(known).spectrum()
         return PreparedImputation(
