@@ -152,9 +152,7 @@ class _Point(NamedTuple):
     def _round_at(self, smooth: Problem, found: Found) -> _Round:
         """Return the multipliers of a smooth problem at the scores of a model."""
         problem = self.problem
-        scores = found.predictions
-        if problem.centered:
-            scores = scores + problem.entries.spread(found.intercept)
+        scores = found.predictions + problem.entries.spread(found.intercept)
         there = balanced(problem, smooth.downhill(scores))
         rise = problem.dual_loss(there) - self.of_loss
         rise -= inner(self.terms.predictions, there - self.multipliers)

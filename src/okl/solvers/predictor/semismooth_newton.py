@@ -66,7 +66,7 @@ class SemismoothNewton(NewtonCG):
 
 
 class Found(NamedTuple):
-    """The last point: C, J C, the best b, and the gap of its objective to D."""
+    """The last point: C, J C, the best b or zero, and the gap of its objective to D."""
 
     dual: Array
     predictions: Array
