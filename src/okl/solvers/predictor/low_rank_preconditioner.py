@@ -22,8 +22,6 @@ from okl.solvers.predictor.term_preconditioner import sum_preconditioner
 from okl.solvers.predictor.tree_preconditioner import nodes_of, tree_preconditioner
 from okl.solvers.predictor.woodbury import woodbury
 
-Approximate = Callable[[Array], Array]
-
 
 def preconditioner(
     joint: JointOperator,
@@ -32,7 +30,7 @@ def preconditioner(
     alpha: float,
     *,
     centered: bool = False,
-) -> Approximate:
+) -> Callable[[Array], Array]:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
     Without columns R it is a diagonal, or nothing; ``centered`` if there is a free
@@ -76,7 +74,9 @@ def _terms(columns: NystroemFactor, factor: Array) -> list[tuple[Array, Array]]:
     return terms
 
 
-def _separate(columns: NystroemFactor, weights: Array, alpha: float) -> Approximate:
+def _separate(
+    columns: NystroemFactor, weights: Array, alpha: float
+) -> Callable[[Array], Array]:
     """Invert alpha I + D_j^(1/2) R_j R_j' D_j^(1/2) for each output j."""
     xp = namespace(weights)
     roots = xp.sqrt(weights)

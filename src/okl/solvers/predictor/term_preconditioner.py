@@ -18,8 +18,6 @@ from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.operators import DiagonalOperator, JointSum, NystroemFactor
 from okl.solvers.predictor.woodbury import woodbury
 
-Approximate = Callable[[Array], Array]
-
 
 def n_directions(joint: JointSum) -> int:
     """Return how many directions the L_q of kernels that have columns have in all."""
@@ -34,7 +32,7 @@ def sum_preconditioner(
     rank: int,
     curvature: Curvature,
     alpha: float,
-) -> Approximate:
+) -> Callable[[Array], Array]:
     """Return the approximate inverse as a map of arrays (n_samples, n_outputs).
 
     D is the sum of alpha, the diagonal of kernels without columns and, where the loss
@@ -62,7 +60,7 @@ def sum_preconditioner(
     return woodbury(terms, curvature, noise)
 
 
-def _of_diagonals(joint: JointSum, alpha: float) -> Approximate:
+def _of_diagonals(joint: JointSum, alpha: float) -> Callable[[Array], Array]:
     """Divide in the directions T of L_1 and L_2, K_1 diagonal and K_2 the identity.
 
     T'(alpha I + L_2)T = I and T'L_1 T is diagonal.
