@@ -77,11 +77,11 @@ def bounds(
     if dual_point is None:
         implied = point.gradient(loss, scores)
     elif free_intercept and not _is_balanced(entries, dual_point):
-        return primal, -float("inf")
+        return primal, -_INF
     else:
         implied = dual_point
     dual = _best_value(point, implied, theta, predictions, primal)
-    if -float("inf") < dual < 0:
+    if -_INF < dual < 0:
         # C = 0 may be better: its bound is what loss and penalty are never below
         dual = max(dual, point.value(namespace(implied).zeros_like(implied)))
     return primal, dual
@@ -109,7 +109,7 @@ def _best_value(
     """Return D at the dual point of a model; if the gap is large, the best near it."""
     loss, dual = point.loss, point.value(implied)
     doubtful = _DOUBTFUL if point.exact else _DOUBTFUL_TURN
-    if dual == -float("inf") or primal - dual <= doubtful * abs(primal):
+    if dual == -_INF or primal - dual <= doubtful * abs(primal):
         return dual
     if not (point.exact or point.given):
         dual = _turned(point, implied, theta, predictions, primal, dual)
