@@ -150,9 +150,8 @@ def _minimise(
         relative = monitor.add(point.objective, dual)
         if monitor.done:
             return point, False, monitor.history
-        rank = point.rank
         promise = alpha / 2 * inner(point.gradient, point.gradient / point.curvature)
-        bounded = rank == max_rank < n_outputs
+        bounded = point.rank == max_rank < n_outputs
         little = promise <= _GROWTH * (point.objective - dual)
         if little and not (bounded or reweighted):
             point = _reweight(d, point, max_rank, alpha)
@@ -163,7 +162,7 @@ def _minimise(
         rtol = min(_FORCING, request.enough(relative) ** 0.5)
         direction, slope = point.newton_step(alpha, rtol=rtol, above=above)
         little = -slope / 2 <= tol * point.objective
-        point = _line_search(d, point, rank, direction, slope, alpha)
+        point = _line_search(d, point, direction, slope, alpha)
         if bounded and little:
             allowed = _scales_allowed(prepared, point)
             monitor.add(point.objective, _dual_value(point, *allowed, alpha))
@@ -270,17 +269,12 @@ def _secular_roots(d: Array, energy: Array, weights: Array, alpha: float) -> Arr
 
 
 def _line_search(
-    d: Array,
-    point: FactoredPoint,
-    rank: int,
-    direction: Array,
-    slope: float,
-    alpha: float,
+    d: Array, point: FactoredPoint, direction: Array, slope: float, alpha: float
 ) -> FactoredPoint:
     """Halve a step in B until the objective falls enough."""
     xp = namespace(direction)
-    roots = xp.sqrt(point.weights[:rank])
-    factor = xp.eye(direction.shape[0], rank, dtype=direction.dtype) * roots
+    roots = xp.sqrt(point.weights[: point.rank])
+    factor = xp.eye(*direction.shape, dtype=direction.dtype) * roots
     for halving in range(_MAX_HALVINGS):
         step = 0.5**halving
         moved = factor + step * direction
