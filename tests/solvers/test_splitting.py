@@ -92,11 +92,21 @@ def test_multipliers_between_their_bounds_are_solved_for_at_the_end(
 ):
     X, Y = draw()
     monkeypatch.setattr(splitting, "_LOOKS", 4)
-    OutputKernelRegressor(Gaussian(0.5), "frobenius", 0.3, loss=Quantile(0.3)).fit(X, Y)
+    OutputKernelRegressor(Gaussian(0.5), "frobenius", 0.1, loss=Quantile(0.3)).fit(X, Y)
     (found,) = outcomes
     *_, last, exact = [record["relative_gap"] for record in found.history]
     assert exact <= 1e-6
     assert last > 1e-5
+
+
+@pytest.mark.parametrize("structure", [Frobenius(), Sparse()], ids=repr)
+def test_missing_targets_are_no_reason_to_crawl(structure, outcomes):
+    # without acceleration the rounds have to go on, for ten times as long
+    X, Y = draw(200)
+    Y[np.random.default_rng(1).random(Y.shape) < 0.3] = np.nan
+    model = OutputKernelRegressor(Gaussian(0.5), structure, 1e-3, loss=Quantile(0.3))
+    assert model.fit(X, Y).certificate_.status == "optimal"
+    assert isinstance(outcomes[-1], Solution)
 
 
 def test_where_it_crawls_others_go_on(outcomes, monkeypatch):

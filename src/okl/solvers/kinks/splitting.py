@@ -13,10 +13,11 @@ the alternating direction method of multipliers (Boyd et al. 2011) takes in turn
 
 A step costs two products with the eigenvectors of K, however many entries are at a
 kink: hundreds of steps cost as much as one system of a Newton step with thousands of
-such entries. Every a is within the bounds of the loss. Where L is nearly singular, to
-find f and L in turn takes very long, as for the squared loss
-(`okl.solvers.output_kernel.alternation`): the method then ends, and other solvers go on
-from its a.
+such entries. Every a is within the bounds of the loss. Scores of missing targets follow
+the predictions from one step to the next, a little at a time, and where L is nearly
+singular it follows f in the same way: steps are accelerated
+(`okl.optimization.anderson`). Where they are slow all the same, the method ends, and
+other solvers go on from its a.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import NamedTuple
 
 from okl.losses import Squared
 from okl.numerics.arrays import Array, epsilon, inner, namespace
+from okl.optimization.anderson import Anderson
 from okl.output_kernels import SpectralKernel
 from okl.problems import Problem, Rotated
 from okl.solvers.kinks.dual_model import (
@@ -49,13 +51,13 @@ from okl.solvers.table import first_that_fits
 # Over-relaxation: the factor of the way from the last scores to the predictions.
 _RELAXED = 1.6
 # Steps from one look at the gap to the next, and most looks.
-_STEPS, _LOOKS = 20, 60
+_STEPS, _LOOKS = 20, 200
 # The gap has to be halved in so many looks.
-_IDLE = 5
-# The multipliers between their bounds are solved for after so many looks within the
-# tolerance, and at the end if the gap is at most this. (As soon as it is, fits that end
-# without take up to five times as long.)
-_NEAR = 1e-4
+_IDLE = 20
+# The multipliers between their bounds are solved for after _CLOSE looks within the
+# tolerance, and at the end if the gap is at most _NEAR. (As soon as it is, fits that
+# end without take up to five times as long.)
+_CLOSE, _NEAR = 5, 1e-4
 # Sigma changes where the relative changes of U and a differ by more than the factor
 # _UNEVEN, by the factor _CHANGE at most, and in the first _CHANGES looks only.
 _UNEVEN, _CHANGE, _CHANGES = 2.0, 10.0, 30
@@ -106,7 +108,7 @@ def split(
         if gap <= request.tol:
             close += 1
             found = exact = of_dual_point(problem, point, here.kernel, request)
-            if exact.certificate.failed and close == _IDLE:
+            if exact.certificate.failed and close == _CLOSE:
                 found = sparse(model, problem, request)
             if not found.certificate.failed:
                 return _more_exact(found, here, history, request.max_iter)
@@ -165,6 +167,7 @@ def _looks(
         kernel = first_output_kernel(first, alpha / sigma, tol=update)
         start = Split(scores, multipliers, kernel, sigma)
     scores, multipliers, kernel, sigma = start
+    met, steps = None, Anderson()  # the points of which the loss takes proximal points
     for look in range(_LOOKS):
         weight = sigma if weights is None else sigma / xp.where(weights > 0, weights, 1)
         for _ in range(_STEPS):
@@ -176,14 +179,18 @@ def _looks(
                 predictions = predictions + xp.mean(points, axis=0)
             kernel = best_output_kernel(rotated, coefficients, tol=update)
             ahead = _RELAXED * predictions + (1 - _RELAXED) * scores
-            met = ahead - multipliers / sigma
+            image = ahead - multipliers / sigma
+            met = image if met is None else steps.next(met, image)
             multipliers = loss.proximal_slopes(targets, met, weight)
             if weights is not None:
                 multipliers = weights * multipliers
             last, scores = scores, met + multipliers / sigma
         yield Split(scores, multipliers, kernel, sigma), vectors @ coefficients
+        evened = sigma
         if look < _CHANGES:
-            sigma = _evened(sigma, scores, last, predictions, multipliers)
+            evened = _evened(sigma, scores, last, predictions, multipliers)
+        if evened != sigma:
+            sigma, met, steps = evened, None, Anderson()
 
 
 def _evened(
