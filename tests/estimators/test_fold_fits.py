@@ -39,16 +39,35 @@ RISING, FALLING = np.arange(6.0), -np.arange(6.0)
 
 
 def test_a_path_ends_a_tenth_below_the_best_mean():
-    assert end_of_path([1.0, 3.0, 2.0], [100.0, 10.0, 1.0]) == pytest.approx(1.0, 1e-2)
-    assert end_of_path([1.0, 3.0, 3.0], [100.0, 10.0, 1.0]) < 0.2
-    assert end_of_path([1.0, np.nan, 3.0], [100.0, 10.0, 1.0]) == 0.0
+    alphas = [100.0, 10.0, 1.0]
+    assert end_of_path([1.0, 3.0, 2.0], alphas, 100.0) == pytest.approx(1.0, 1e-2)
+    assert end_of_path([1.0, 3.0, 3.0], alphas, 100.0) < 0.2
+    assert end_of_path([1.0, np.nan, 3.0], alphas, 100.0) == 0.0
     # the second of these folds left at once
     assert needed(fold(3 * RISING, 6), fold(FALLING, 2)) == [2]
     assert needed(fold(3 * RISING, 6), fold(FALLING, 3)) == [3]
     assert needed(fold(3 * RISING, 6), fold(FALLING, 6)) == []
-    assert needed(fold(RISING, 2), fold(3 * FALLING, 2)) == []
+    rising_once = np.array([0.0, 3.0, -1.0, -2.0, -3.0, -4.0])
+    assert needed(fold(rising_once, 3), fold(FALLING, 3)) == []
     # the mean of all may be best where each fold by itself was not
     assert needed(fold(RISING, 3), fold(RISING, 3)) == [3]
+
+
+def test_no_path_ends_where_constants_are_best():
+    assert end_of_path([3.0, 2.0, 1.0], [100.0, 10.0, 1.0], 100.0) == 0.0
+    assert end_of_path([2.0, 3.0, 1.0], [100.0, 20.0, 1.0], 100.0) == 0.0
+    assert needed(fold(RISING, 2), fold(3 * FALLING, 2)) == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("search", ["staged", "compare", "full"])
+def test_a_column_of_noise_with_a_large_unit_ends_no_search(search):
+    # it is fitted first, which is worse than a constant; the others pay much later
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100, 4)) * [1000, 1, 1, 1]
+    Y = X[:, 1:] @ rng.normal(size=(3, 2)) + 0.3 * rng.normal(size=(100, 2))
+    Y[0, 0] = np.nan
+    model = OutputKernelRegressorCV("linear", "identity", search=search, eps=1e-6)
+    assert model.fit(X, Y).best_score_ > 0.5
 
 
 def test_no_path_goes_below_what_was_clearly_behind():

@@ -32,8 +32,8 @@ from okl.structures import Structure
 # Scores need fewer digits than models: fits of other losses than the squared one, which
 # take longest, end at so many times the tolerance, up to the second number.
 _LOOSER, _LOOSEST = 100.0, 5e-3
-
-# A path is left where the alpha of its best score is so many times as large.
+# A path is left where the alpha of its best score is so many times as large, and the
+# largest alpha so many times as large as that one.
 _BEHIND = 9.99
 
 # From held-out scores and row numbers to a number, or an array always of one shape.
@@ -137,7 +137,7 @@ def score_fold(
     watch : callable, optional
         Like the judge, a number, or several of which the first counts: the smaller
         alphas of a path are left out as soon as the best one so far is ten times as
-        large. None for all alphas.
+        large, and the largest ten times as large as that. None for all alphas.
     tried : bool array (n_structures, n_alphas), optional
         Which alphas of each structure are fitted, at most; None for all.
     """
@@ -167,7 +167,8 @@ def score_fold(
             if watch is not None:
                 said[row, column] = watch(predictions, test)
                 watched.append(float(np.ravel(said[row, column])[0]))
-                if grids[row, column] <= end_of_path(watched, alphas):
+                end = end_of_path(watched, alphas, float(grids[row, 0]))
+                if grids[row, column] <= end:
                     break
     return FoldScores.of(scores, said, grids.shape, largest_gap)
 
@@ -187,12 +188,19 @@ def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> An
     return filled
 
 
-def end_of_path(scores: Sequence[float], alphas: Sequence[float]) -> float:
-    """Return the alpha that a path need not go below, from scores that may be NaN."""
+def end_of_path(
+    scores: Sequence[float], alphas: Sequence[float], largest: float
+) -> float:
+    """Return the alpha that a path need not go below, from scores that may be NaN.
+
+    None if it is near the largest, where models are hardly more than constants: they
+    may be better than what is fitted first, as a column of noise with a large unit.
+    """
     if np.any(np.isnan(scores)):
         return 0.0
     best = len(scores) - 1 - int(np.argmax(scores[::-1]))  # of equal ones the smallest
-    return float(alphas[best]) / _BEHIND
+    end = float(alphas[best]) / _BEHIND
+    return end if end <= largest / _BEHIND**2 else 0.0
 
 
 def _products(

@@ -1,9 +1,10 @@
 """The fits of one kernel to all folds, as far along their paths as is worth it.
 
 Fits take longest at the smallest alphas, which are rarely the best. Each fold therefore
-leaves its path where an alpha ten times as large as the last one is better. It may be
-wrong to: its rows are few, or unlike the others. What counts is the mean of all folds:
-where that does not end the path as well, the folds that left it fit further alphas.
+leaves its path where an alpha ten times as large as the last one is better, unless that
+is near the largest. It may be wrong to: its rows are few, or unlike the others. What
+counts is the mean of all folds: where that does not end the path as well, the folds
+that left it fit further alphas.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def still_needed(
     needed = np.zeros(grids.shape, dtype=bool)
     for row in np.flatnonzero(by_all.any(axis=1)):
         there, alphas = by_all[row], grids[row]
-        below = alphas <= end_of_path(means[row, there], alphas[there])
+        below = alphas <= end_of_path(means[row, there], alphas[there], alphas[0])
         # no alpha is needed below one that was dropped as clearly behind
         below |= dropped[row] & (alphas < alphas[there].min())
         until = int(np.argmax(below)) + 1 if np.any(below) else len(alphas)
