@@ -1,5 +1,6 @@
 """okl fit: what it writes is what it learned."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,13 +12,14 @@ from sklearn.model_selection import KFold, cross_val_score
 from okl import OutputKernelRegressor
 from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
-from okl.cli.outputs import ComparedOutputs, held_out_predictions
+from okl.cli.outputs import Change, ComparedOutputs, held_out_predictions
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
 from okl.cli.search import prepare, search_structures
 from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from okl.cli.tables import read_table
+from okl.cli.targets import warn_of_constants
 from okl.cli.verdict import answer, to_keep, verdict
 from okl.metrics import r2_score
 from okl.structures import LowRank
@@ -339,6 +341,28 @@ def test_of_many_outputs_those_that_tell_most_are_listed(scores, listed, rest):
     lines = compared.lines(np.asarray(1.0))
     assert listed in [line.split()[0] for line in lines]
     assert lines[-1] == f"and 5 more, {rest}"
+
+
+def test_outputs_that_relations_impair_are_named():
+    names = [f"y{j}" for j in range(25)]
+    change = Change(np.zeros(25), np.full(25, 0.05), "rows")
+    change.relative[[3, 20, 24]] = 0.2, 0.3, 0.1  # the last by two standard errors
+    scores = {"identity": np.full(25, 0.5), "frobenius": np.full(25, 0.51)}
+    compared = ComparedOutputs(names, scores, change, "R^2", "the squared error")
+    said = " ".join(" ".join(compared.lines(np.asarray(1.0))).split())
+    assert "y20 (+30.0% ± 5.0%), y3 (+20.0% ± 5.0%). Where these count" in said
+    change.relative[:] = -0.3
+    change.relative[0] = np.nan
+    assert "Clearly worse" not in " ".join(compared.lines(np.asarray(1.0)))
+
+
+def test_targets_that_do_not_vary_are_named():
+    table = pd.DataFrame({"a": [1.0, 2, 3], "b": 5.0, "c": [np.nan, 1, 1]})
+    with pytest.warns(UserWarning, match="of the targets b, c each has the same"):
+        warn_of_constants(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_constants(table[["a"]])
 
 
 def test_the_report_names_the_kernel_that_all_structures_have(

@@ -23,6 +23,7 @@ from okl.cli.targets import (
     coded,
     infer_task,
     may_be_classes,
+    warn_of_constants,
     warn_of_no_target,
 )
 from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
@@ -122,6 +123,8 @@ def take_apart(
             reason += "; for classes: --task classification"
     # a row must not lack its class, if that is its only target
     one_class = task == "classification" and len(names) == 1
+    if not one_class:
+        warn_of_constants(table[names])
     table = plain(table, kinds, () if one_class else names)
     targets = table[names]
     check_task(task, targets, target_kinds)

@@ -22,15 +22,15 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
 from okl.cli.data import Data
-from okl.cli.errors import shown
+from okl.cli.errors import listing, shown
 from okl.cli.groups import Groups
 from okl.cli.layout import WIDTH, aligned
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.metrics import r2_score
 
-# The most outputs that the report lists.
-_MOST_OUTPUTS = 20
+# The most outputs that the report lists, and the standard errors that are clear.
+_MOST_OUTPUTS, _CLEAR = 20, 3.0
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,12 @@ class Change:
         if np.isnan(self.relative[j]):
             return "-"
         return f"{self.relative[j]:+.1%} ± {self.error[j]:.1%}"
+
+    def clearly_worse(self) -> np.ndarray:
+        """Return the numbers of outputs with clearly larger errors, largest first."""
+        with np.errstate(invalid="ignore"):
+            worse = np.flatnonzero(self.relative > _CLEAR * self.error)
+        return worse[np.argsort(-self.relative[worse], kind="stable")]
 
 
 @dataclass(frozen=True)
@@ -177,8 +183,22 @@ class ComparedOutputs:
                 "(identity), each structure with its own best kernel and alpha; ± is "
                 f"one standard error over the {self.change.over}."
             )
-            lines += ["", *wrap(said, WIDTH - 2)]
+            lines += ["", *wrap(said, WIDTH - 2), *self._worse(self.change)]
         return lines
+
+    def _worse(self, change: Change) -> list[str]:
+        """Name the outputs that relations impair, if any: the mean may hide them."""
+        worse = change.clearly_worse()
+        if not len(worse):
+            return []
+        named = listing(
+            (f"{shown(self.outputs[j])} ({change.of_output(j)})" for j in worse), 6
+        )
+        said = (
+            f"Clearly worse with relations, by {_CLEAR:.0f} standard errors and more: "
+            f"{named}. Where these count, fit them by themselves."
+        )
+        return ["", *wrap(said, WIDTH - 2)]
 
 
 def held_out_predictions(

@@ -64,6 +64,17 @@ def check_observed(targets: pd.DataFrame) -> None:
         )
 
 
+def warn_of_constants(targets: pd.DataFrame) -> None:
+    """Warn of targets that have one value only: a score of them says nothing."""
+    constant = targets.columns[targets.nunique() == 1]
+    if len(constant):
+        warnings.warn(
+            f"of the targets {listing(constant)} each has the same value in every "
+            "row: there is nothing to learn, and a constant scores best",
+            stacklevel=2,
+        )
+
+
 def are_zeros_and_ones(targets: pd.DataFrame) -> pd.Series:
     """Tell for each target whether it has no values but zero and one."""
     return (targets.isin([0, 1]) | targets.isna()).all()

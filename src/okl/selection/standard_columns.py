@@ -9,6 +9,10 @@ A column that is constant on the rows tells nothing of what it does elsewhere, a
 kernel does not look at it. Nor do the rows tell how far beyond them a linear trend
 holds: it goes on for as long as they reach, and then stops. Otherwise an entry that is
 wrong by a factor of a hundred would make a prediction as wrong.
+
+A wrong entry among the rows themselves, such as 9999 for a value that is missing, would
+be the unit of its column, beside which all others are equal. So the few entries that
+are very far from the rest count as if they were less far.
 """
 
 from __future__ import annotations
@@ -32,6 +36,10 @@ from okl.operators.base import CENTERING_ROUNDING
 
 # The part by which standard deviations may differ, and columns count as standardised.
 _ALIKE = 0.1
+# Entries further from the median than so many times the distance of the quartiles count
+# as if they were that far, if they are at most this part of the column. More of them
+# are a long tail, of which the quartiles do not tell.
+_FAR, _FEW = 100.0, 0.02
 
 
 @dataclass(frozen=True)
@@ -45,12 +53,15 @@ class StandardColumns:
         The latter may be one number for all, see `in_one_unit`.
     limits : array (2, n_varying)
         Where linear trends stop.
+    ends : array (2, n_varying)
+        Beyond which entries count as if they were there.
     """
 
     varying: np.ndarray
     means: np.ndarray
     deviations: np.ndarray
     limits: np.ndarray
+    ends: np.ndarray
 
     @classmethod
     def of(
@@ -60,6 +71,8 @@ class StandardColumns:
 
         Standard deviations are around the means in either case.
         """
+        ends = _ends(X if weights is None else X[weights > 0])
+        X = np.clip(X, *ends)
         first = X[0 if weights is None else np.argmax(weights)]
         distances = X - first  # a constant column is zero without rounding
         offsets = np.average(distances, axis=0, weights=weights)
@@ -70,7 +83,8 @@ class StandardColumns:
         means = first + offsets if centred else np.zeros(X.shape[1])
         lowest, highest = X.min(axis=0), X.max(axis=0)
         limits = np.stack([2 * lowest - highest, 2 * highest - lowest])
-        return cls(varying, means[varying], deviations[varying], limits[:, varying])
+        of_varying = limits[:, varying], ends[:, varying]
+        return cls(varying, means[varying], deviations[varying], *of_varying)
 
     @property
     def n_varying(self) -> int:
@@ -89,7 +103,7 @@ class StandardColumns:
 
     def rows(self, X: np.ndarray) -> np.ndarray:
         """Return the standardised columns that vary (n_samples, n_varying)."""
-        return (X[:, self.varying] - self.means) / self.deviations
+        return (np.clip(X[:, self.varying], *self.ends) - self.means) / self.deviations
 
     def in_units(self, kernel: Kernel) -> Kernel:
         """Return the kernel on X that a kernel on standardised columns stands for.
@@ -121,3 +135,11 @@ class StandardColumns:
         if isinstance(kernel, Linear):
             return Linear(None, kernel.scales / self.deviations**2, self.limits)
         return kernel
+
+
+def _ends(X: np.ndarray) -> np.ndarray:
+    """Return where entries are very far from the rest (2, n_features)."""
+    low, middle, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+    ends = np.stack([middle - _FAR * (high - low), middle + _FAR * (high - low)])
+    few = np.mean((ends[0] > X) | (ends[1] < X), axis=0) <= _FEW
+    return np.where(few & (high > low), ends, [[-np.inf], [np.inf]])
