@@ -32,6 +32,11 @@ def refused(okl, tmp_path):
     ("arguments", "message"),
     [
         (["--target", "z_*"], "matches, --target z_*. The table has: height, width"),
+        (["--target", "Y_A"], "--target Y_A. Capitals count: y_a. The table has"),
+        (
+            ["--target", "y_a, height"],
+            "Give one option for each column: --target y_a --target height. The table",
+        ),
         (["--target", "*"], "every column of the table is a target"),
         (["--target", "y_a", "--target", "town"], "town (text), y_a (number)"),
         (["--target", "town", "--task", "regression"], "town do not fit: regression"),

@@ -128,3 +128,28 @@ def test_targets_that_are_dates_are_refused_wherever_they_are_fitted():
     for fit in (ReducedRankRegression(1).fit, OutputKernelExtension(model).fit):
         with pytest.raises(ValueError, match="y must be numbers, and there are dates"):
             fit(X, dates)
+
+
+TEXTS = ["any idea where flights go", "none at all"]
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (TEXTS, "is a sequence of texts. Put sklearn.*TfidfVectorizer"),
+        (pandas.Series(TEXTS), "is a sequence of texts. Put sklearn.*TfidfVectorizer"),
+        (
+            pandas.DataFrame({"said": TEXTS}),
+            "'said'.*TfidfVectorizer where they are texts",
+        ),
+        (pandas.DataFrame(index=range(2)), r"X has no columns \(shape \(2, 0\)\)"),
+    ],
+)
+def test_what_is_not_yet_columns_of_numbers(X, message):
+    with pytest.raises(ValueError, match=message):
+        OutputKernelClassifier().fit(X, [0, 1])
+
+
+def test_a_data_frame_of_targets_without_columns():
+    with pytest.raises(ValueError, match=r"y has no columns \(shape \(3, 0\)\)"):
+        OutputKernelRegressor().fit(np.eye(3), pandas.DataFrame(index=range(3)))

@@ -239,11 +239,11 @@ def _check_separator(path: Path, names: Sequence[str]) -> None:
     """Refuse a single name that consists of several, with another separator."""
     for separator, other in _OTHER_SEPARATORS.items():
         if len(names) == 1 and separator in names[0]:
+            decimals = ", with decimal=',' if numbers have commas" * (separator != ",")
             raise UserError(
                 f"{path} has {other} between the names of columns; files called .csv "
                 "have commas, files called .tsv tabs. Rename it, or write it again: "
-                f"pandas.read_csv(path, sep={separator!r}) reads it, with decimal=',' "
-                "if numbers have commas."
+                f"pandas.read_csv(path, sep={separator!r}) reads it{decimals}."
             )
 
 

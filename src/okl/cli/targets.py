@@ -36,11 +36,21 @@ def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]
         matches = exact or [name for name in columns if fnmatchcase(name, pattern)]
         if not matches:
             raise UserError(
-                f"no column is called, or matches, --target {pattern}. The table has: "
-                f"{listing(columns, 40)}."
+                f"no column is called, or matches, --target {pattern}. "
+                f"{_meant(pattern, columns)}The table has: {listing(columns, 40)}."
             )
         chosen.update(matches)
     return [name for name in columns if name in chosen]
+
+
+def _meant(pattern: str, columns: Sequence[str]) -> str:
+    """Say what may have been meant by a name that no column has; "" if unknown."""
+    parts = [part.strip() for part in pattern.split(",")]
+    if len(parts) > 1 and set(parts) <= set(columns):
+        options = " ".join(f"--target {part}" for part in parts)
+        return f"Give one option for each column: {options}. "
+    alike = [name for name in columns if name.lower() == pattern.lower()]
+    return f"Capitals count: {listing(alike)}. " if alike else ""
 
 
 def warn_of_no_target(name: str, option: str, patterns: Sequence[str]) -> None:
@@ -69,7 +79,7 @@ def warn_of_constants(targets: pd.DataFrame) -> None:
     constant = targets.columns[targets.nunique() == 1]
     if len(constant):
         warnings.warn(
-            f"of the targets {listing(constant)} each has the same value in every "
+            f"each of the targets {listing(constant)} has the same value in every "
             "row: there is nothing to learn, and a constant scores best",
             stacklevel=2,
         )

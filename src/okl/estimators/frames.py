@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from okl.numerics.dates import columns_of, listed_columns, refuse_dates
 from okl.numerics.missing import is_missing, refuse_masked
+from okl.numerics.numbers import refuse_no_columns
 
 
 def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
@@ -22,10 +23,11 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError
-        As that does, but with the columns of a data frame that hold dates or text; and
-        for masked entries.
+        As that does, but with the columns of a data frame that hold dates or text; for
+        texts that are no columns; and for masked entries.
     """
     refuse_masked(X, "X")
+    refuse_no_columns(X, "X")
     try:
         found = validate_data(estimator, X, *args, **kwargs)
     except (TypeError, ValueError) as error:
@@ -33,6 +35,7 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         if "feature names" not in str(error):
             refuse_dates(X, "X", error)
             _refuse_cells(X, error)
+            _refuse_texts(X, error)
         raise
     refuse_dates(X, "X")
     return found
@@ -79,8 +82,9 @@ def _refuse_cells(X: Any, error: Exception) -> None:
         raise ValueError(
             "Columns must be numbers, and some cells are not, in "
             f"{listed_columns(found)}. Encode such columns before the fit: in a "
-            "pipeline with sklearn.compose.ColumnTransformer by OneHotEncoder, or by "
-            "OrdinalEncoder where values have an order; or leave them out."
+            "pipeline with sklearn.compose.ColumnTransformer by OneHotEncoder, by "
+            "OrdinalEncoder where values have an order, or by TfidfVectorizer where "
+            "they are texts; or leave them out."
         ) from error
     unread = [repr(name) for name, _, cells in columns_of(X) if _hides_na(cells)]
     if unread:
@@ -88,6 +92,16 @@ def _refuse_cells(X: Any, error: Exception) -> None:
             "Columns must be numbers, and there is pandas.NA among objects in "
             f"{listed_columns(unread)}. Convert them to a numeric dtype that allows "
             "missing values, by .astype('Float64')."
+        ) from error
+
+
+def _refuse_texts(X: Any, error: Exception) -> None:
+    """Say what makes columns of texts, if X is a sequence of these."""
+    if np.ndim(X) == 1 and len(X) and isinstance(next(iter(X)), str):
+        raise ValueError(
+            "X must have rows and columns of numbers, and is a sequence of texts. "
+            "Put sklearn.feature_extraction.text.TfidfVectorizer before the model in "
+            "a pipeline, which makes a column of each word."
         ) from error
 
 

@@ -27,6 +27,7 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
     """
     refuse_masked(values, name)
     refuse_dates(values, name)
+    refuse_no_columns(values, name)
     _refuse_repeated_names(values, name)
     usual = {"ensure_2d": False, "ensure_all_finite": "allow-nan", "dtype": np.float64}
     try:
@@ -37,6 +38,15 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         said = str(error).splitlines()[0]  # the next lines show all of a complex array
         raise kind(f"{name} must be an array of numbers: {said}") from error
+
+
+def refuse_no_columns(values: Any, name: str) -> None:
+    """Raise ValueError for a data frame without columns."""
+    shape: tuple[int, ...] = getattr(values, "shape", ())
+    if hasattr(values, "columns") and len(shape) == 2 and shape[1] == 0:
+        raise ValueError(
+            f"{name} has no columns (shape {tuple(shape)}). Look at what chose them."
+        )
 
 
 def _refuse_repeated_names(values: Any, name: str) -> None:
