@@ -358,7 +358,7 @@ def test_outputs_that_relations_impair_are_named():
 
 def test_targets_that_do_not_vary_are_named():
     table = pd.DataFrame({"a": [1.0, 2, 3], "b": 5.0, "c": [np.nan, 1, 1]})
-    with pytest.warns(UserWarning, match="each of the targets b, c has the same value"):
+    with pytest.warns(UserWarning, match="targets with one value only: b, c. There"):
         warn_of_constants(table)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -13,7 +13,7 @@ def steps(image, point, most, tol=1e-9):
         then = image(point)
         if np.linalg.norm(then - point) < tol:
             return point, taken
-        point = anderson.next(point, then)
+        point, _ = anderson.next(point, then, None)
     return point, most
 
 
@@ -40,21 +40,47 @@ def test_steps_that_are_not_linear_reach_their_fixed_point():
     np.testing.assert_allclose(found, 0, atol=1e-7)
 
 
-def test_a_point_of_a_larger_residual_is_taken_back():
+@pytest.mark.parametrize("worse", [10.0, np.nan, np.inf])
+def test_a_point_of_a_larger_residual_is_taken_back(worse):
     anderson, point = Anderson(), np.zeros(2)
     for number in range(9):
-        point = anderson.next(point, point + 0.9**number)
+        point, _ = anderson.next(point, point + 0.9**number, number)
     image = point + 0.9**9
-    combined = anderson.next(point, image)
+    combined, state = anderson.next(point, image, 9)
     assert not np.array_equal(combined, image)
-    np.testing.assert_array_equal(anderson.next(combined, combined + 10.0), image)
+    assert state == 9
+    found, state = anderson.next(combined, combined + worse, 10)
+    np.testing.assert_array_equal(found, image)
+    assert state == 9
     # what was learned is forgotten: the next steps are plain
-    np.testing.assert_array_equal(anderson.next(image, image + 1.0), image + 1.0)
+    found, state = anderson.next(image, image + 1.0, 11)
+    np.testing.assert_array_equal(found, image + 1.0)
+    assert state == 11
 
 
 def test_steps_that_all_have_one_residual_are_plain():
     anderson, point = Anderson(), np.zeros(3)
     for _ in range(25):
-        then = anderson.next(point, point + 1.0)
+        then, _ = anderson.next(point, point + 1.0, None)
         np.testing.assert_array_equal(then, point + 1.0)
         point = then
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 1.0), ("float64", 1e160)])
+def test_what_rounding_or_overflow_hides_is_left_to_plain_steps(dtype, size):
+    point = size * np.ones(6, dtype=dtype)
+    rates = np.linspace(0.9, 0.99, 6, dtype=dtype)
+    anderson = Anderson()
+    for _ in range(60):
+        with np.errstate(over="ignore"):
+            point, _ = anderson.next(point, rates * point, None)
+        assert np.all(np.isfinite(point))
+    assert np.abs(point).max() < 0.6 * size  # as plain steps do, or sooner
+
+
+def test_other_libraries_of_arrays():
+    xp = pytest.importorskip("array_api_strict")
+    anderson, point = Anderson(), xp.ones((3, 2))
+    for _ in range(60):
+        point, _ = anderson.next(point, 0.99 * point + 1.0, None)
+    np.testing.assert_allclose(np.asarray(point), 100.0, rtol=1e-6)

@@ -57,7 +57,24 @@ def test_rows_without_weight_do_not_say_what_is_far():
     assert_allclose(of(far, weights).ends, of(X).ends)
 
 
-@pytest.mark.parametrize("wrong", [100.0, 9999.0])
+def test_quartiles_that_differ_by_rounding_do_not_count():
+    column = np.repeat([0.3, 0.1 + 0.2, 1.0], [100, 97, 3])
+    columns = of(column[:, None])
+    assert columns.deviations[0] == pytest.approx(column.std())
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-12, 1e-17])
+def test_a_rare_sign_with_rounding_is_fitted(noise):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(100, 2))
+    X[:, 1] = noise * rng.normal(size=100) + (np.arange(100) < 2)
+    Y = np.c_[X[:, 0] + 2 * X[:, 1].round(), X[:, 0]] + 0.1 * rng.normal(size=(100, 2))
+    model = OutputKernelRegressorCV(structures="identity").fit(X, Y)
+    assert model.certificate_.status == "optimal"
+    assert model.score(X, Y) > 0.9
+
+
+@pytest.mark.parametrize("wrong", [100.0, 9999.0, 1e12])
 def test_a_wrong_entry_hides_no_column(wrong):
     X, Y = draw()
     labels = (Y[:, 0] > 0.3) * 1 + (Y[:, 1] > 0)

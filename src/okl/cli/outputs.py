@@ -29,8 +29,9 @@ from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.metrics import r2_score
 
-# The most outputs that the report lists, and the standard errors that are clear.
-_MOST_OUTPUTS, _CLEAR = 20, 3.0
+# The most outputs that the report lists; the standard errors, and the least change,
+# that are clear.
+_MOST_OUTPUTS, _CLEAR, _LEAST = 20, 3.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ class Change:
     def clearly_worse(self) -> np.ndarray:
         """Return the numbers of outputs with clearly larger errors, largest first."""
         with np.errstate(invalid="ignore"):
-            worse = np.flatnonzero(self.relative > _CLEAR * self.error)
+            line = np.maximum(_CLEAR * self.error, _LEAST)
+            worse = np.flatnonzero(self.relative > line)
         return worse[np.argsort(-self.relative[worse], kind="stable")]
 
 

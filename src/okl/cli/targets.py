@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from shlex import quote
 from typing import Any, Literal
 
 import numpy as np
@@ -47,7 +48,7 @@ def _meant(pattern: str, columns: Sequence[str]) -> str:
     """Say what may have been meant by a name that no column has; "" if unknown."""
     parts = [part.strip() for part in pattern.split(",")]
     if len(parts) > 1 and set(parts) <= set(columns):
-        options = " ".join(f"--target {part}" for part in parts)
+        options = " ".join(f"--target {quote(part)}" for part in parts)
         return f"Give one option for each column: {options}. "
     alike = [name for name in columns if name.lower() == pattern.lower()]
     return f"Capitals count: {listing(alike)}. " if alike else ""
@@ -79,8 +80,8 @@ def warn_of_constants(targets: pd.DataFrame) -> None:
     constant = targets.columns[targets.nunique() == 1]
     if len(constant):
         warnings.warn(
-            f"each of the targets {listing(constant)} has the same value in every "
-            "row: there is nothing to learn, and a constant scores best",
+            f"targets with one value only: {listing(constant)}. There is nothing to "
+            "learn, and a constant scores best",
             stacklevel=2,
         )
 

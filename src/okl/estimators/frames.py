@@ -97,7 +97,8 @@ def _refuse_cells(X: Any, error: Exception) -> None:
 
 def _refuse_texts(X: Any, error: Exception) -> None:
     """Say what makes columns of texts, if X is a sequence of these."""
-    if np.ndim(X) == 1 and len(X) and isinstance(next(iter(X)), str):
+    first = next(iter(X), None) if np.ndim(X) == 1 else None
+    if isinstance(first, str) and not _is_number(first):
         raise ValueError(
             "X must have rows and columns of numbers, and is a sequence of texts. "
             "Put sklearn.feature_extraction.text.TfidfVectorizer before the model in "

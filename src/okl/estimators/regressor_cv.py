@@ -92,14 +92,15 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         ``"compare"`` drops kernels in a first stage, if there are several. Where each
         alpha is a fit of its own (another loss than the squared one, missing targets,
         tasks, several kernels) it also leaves out alphas below a tenth of the best one,
-        by the mean of all folds, as fits take longest there, once that is a tenth of
-        the largest or less. Every structure has scores. ``"staged"`` does the same and,
-        where each alpha is a fit of its own, fits to the other folds only what is not
-        clearly behind on the first: structures and alphas whose scores of its held-out
-        rows (twenty at least, for log likelihoods of classes; of ten blocks of five
-        rows at least, for all others) are on average no more than three standard errors
-        of the difference below those of the best so far, earlier kernels included. It
-        mostly chooses as ``"compare"`` does. Scores of what was left out are NaN.
+        by the mean of all folds, as fits take longest there, once the best is a tenth
+        of the largest or less. Every structure has scores. ``"staged"`` does the same
+        and, where each alpha is a fit of its own, fits to the other folds only what is
+        not clearly behind on the first: structures and alphas whose scores of its
+        held-out rows (twenty at least, for log likelihoods of classes; of ten blocks of
+        five rows at least, for all others) are on average no more than three standard
+        errors of the difference below those of the best so far, earlier kernels
+        included. It mostly chooses as ``"compare"`` does. Scores of what was left out
+        are NaN.
     random_state : int, RandomState instance or None, default=0
         Of the default folds, and of the 2000 rows of the first stage and of those that
         a kernel is learned from.

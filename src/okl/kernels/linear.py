@@ -102,13 +102,16 @@ class Linear(Kernel):
         return Linear(center, scales, self._checked_limits(X.shape[1]))
 
     def centered(self, X: Matrix, weights: np.ndarray | None = None) -> Kernel:
-        """Return the kernel with its origin at the means of dense rows.
+        """Return the kernel with its origin at the means of dense rows within limits.
 
         Sparse rows would become dense: for these the kernel stays as it is.
         """
         if sparse.issparse(X):
             return self
-        means = column_means(np.asarray(X, dtype=np.float64), weights)
+        X = np.asarray(X, dtype=np.float64)
+        if self.limits is not None:
+            X = np.clip(X, *self.limits)
+        means = column_means(X, weights)
         return Linear(means, self.scales, self.limits)
 
     def features(self, X: Matrix) -> Matrix:

@@ -16,52 +16,79 @@ plain step is taken after all, and what was learned is forgotten, as in the solv
 
 from __future__ import annotations
 
-from okl.numerics.arrays import Array, add_to_diagonal, inner, namespace, solve_definite
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from okl.numerics.arrays import (
+    Array,
+    add_to_diagonal,
+    epsilon,
+    inner,
+    namespace,
+    solve_definite,
+)
 
 # How many changes are combined, and in one of how many steps.
 _CHANGES, _EVERY = 10, 10
-# The part of the trace of the equations that is added to their diagonal.
-_RIDGE = 1e-10
+# What is added to the diagonal of the equations, as a part of their trace: the first
+# number, or as many roundings as the second.
+_RIDGE, _ROUNDINGS = 1e-10, 10.0
 # How many times the residual before it that of a combined point may be.
 _WORSE = 2.0
 
+State = TypeVar("State")
 
-class Anderson:
-    """The last steps towards a fixed point, and the next one from these."""
+
+class Anderson(Generic[State]):
+    """The last steps towards a fixed point, and the next one from these.
+
+    Steps may leave something else beside T(x), their state, which the next one begins
+    with. It is that of T(x), wherever the next point is.
+    """
 
     def __init__(self) -> None:
         self._steps: list[tuple[Array, Array]] = []  # x and g
         self._n_steps = 0
-        self._plain: Array | None = None  # T(x), where it was not taken
+        self._plain: tuple[Array, State] | None = None  # T(x), where it was not taken
         self._largest = 0.0  # squared residual of a combined point that is kept
 
-    def next(self, point: Array, image: Array) -> Array:
-        """Return the next point, from T(x) at the current one."""
+    def next(self, point: Array, image: Array, state: State) -> tuple[Array, State]:
+        """Return the next point, from T(x) at the current one, and its state."""
         residual = image - point
         size = inner(residual, residual)
         plain, self._plain = self._plain, None
-        if plain is not None and size > self._largest:
+        if plain is not None and not size <= self._largest:  # or is no number
             self._steps.clear()
             return plain
         self._steps = [*self._steps[-_CHANGES:], (point, residual)]
         self._n_steps += 1
         if self._n_steps % _EVERY or len(self._steps) == 1:
-            return image
-        self._plain, self._largest = image, _WORSE**2 * size
-        return image - self._combination(residual)
+            return image, state
+        combination = self._combination(residual)
+        if combination is None:
+            return image, state
+        self._plain, self._largest = (image, state), _WORSE**2 * size
+        return image - combination, state
 
-    def _combination(self, residual: Array) -> Array:
-        """Return (Delta X + Delta G) gamma."""
+    def _combination(self, residual: Array) -> Array | None:
+        """Return (Delta X + Delta G) gamma, None where rounding hides gamma."""
         xp = namespace(residual)
         points, residuals = (
             xp.stack([xp.reshape(step[part], (-1,)) for step in self._steps])
             for part in (0, 1)
         )
-        of_points, of_residuals = (rows[1:] - rows[:-1] for rows in (points, residuals))
+        of_points, of_residuals = (
+            rows[1:, :] - rows[:-1, :] for rows in (points, residuals)
+        )
         gram = of_residuals @ of_residuals.T
-        ridge = _RIDGE * float(xp.sum(xp.linalg.diagonal(gram)))
-        if ridge == 0:  # no residual has changed
-            return xp.zeros_like(residual)
+        trace = float(xp.sum(xp.linalg.diagonal(gram)))
+        ridge = max(_RIDGE, _ROUNDINGS * epsilon(gram)) * trace
+        if not 0 < ridge < float("inf"):  # no residual has changed, or all too much
+            return None
         right = of_residuals @ xp.reshape(residual, (-1,))
-        gamma = solve_definite(add_to_diagonal(gram, ridge), right)
+        try:
+            gamma = solve_definite(add_to_diagonal(gram, ridge), right)
+        except np.linalg.LinAlgError:
+            return None
         return xp.reshape(gamma @ (of_points + of_residuals), residual.shape)

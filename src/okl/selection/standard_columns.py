@@ -54,7 +54,8 @@ class StandardColumns:
     limits : array (2, n_varying)
         Where linear trends stop.
     ends : array (2, n_varying)
-        Beyond which entries count as if they were there.
+        Beyond which entries count as if they were there; all rows with a weight say
+        alike where that is.
     """
 
     varying: np.ndarray
@@ -71,18 +72,19 @@ class StandardColumns:
 
         Standard deviations are around the means in either case.
         """
-        ends = _ends(X if weights is None else X[weights > 0])
+        rounding = CENTERING_ROUNDING * np.finfo(np.float64).eps
+        ends = _ends(X if weights is None else X[weights > 0], rounding)
         X = np.clip(X, *ends)
         first = X[0 if weights is None else np.argmax(weights)]
         distances = X - first  # a constant column is zero without rounding
         offsets = np.average(distances, axis=0, weights=weights)
         variances = np.average((distances - offsets) ** 2, axis=0, weights=weights)
         deviations = np.sqrt(variances)
-        rounding = CENTERING_ROUNDING * np.finfo(np.float64).eps
         varying = deviations > rounding * np.abs(X).max(axis=0, initial=0.0)
         means = first + offsets if centred else np.zeros(X.shape[1])
         lowest, highest = X.min(axis=0), X.max(axis=0)
         limits = np.stack([2 * lowest - highest, 2 * highest - lowest])
+        limits = np.clip(limits, *ends)
         of_varying = limits[:, varying], ends[:, varying]
         return cls(varying, means[varying], deviations[varying], *of_varying)
 
@@ -137,9 +139,13 @@ class StandardColumns:
         return kernel
 
 
-def _ends(X: np.ndarray) -> np.ndarray:
-    """Return where entries are very far from the rest (2, n_features)."""
+def _ends(X: np.ndarray, rounding: float) -> np.ndarray:
+    """Return where entries are very far from the rest (2, n_features).
+
+    Quartiles that differ by rounding alone tell nothing.
+    """
     low, middle, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
     ends = np.stack([middle - _FAR * (high - low), middle + _FAR * (high - low)])
     few = np.mean((ends[0] > X) | (ends[1] < X), axis=0) <= _FEW
-    return np.where(few & (high > low), ends, [[-np.inf], [np.inf]])
+    apart = high - low > rounding * np.abs(X).max(axis=0)
+    return np.where(few & apart, ends, [[-np.inf], [np.inf]])

@@ -167,7 +167,8 @@ def _looks(
         kernel = first_output_kernel(first, alpha / sigma, tol=update)
         start = Split(scores, multipliers, kernel, sigma)
     scores, multipliers, kernel, sigma = start
-    met, steps = None, Anderson()  # the points of which the loss takes proximal points
+    met = None  # the points of which the loss takes proximal points
+    steps: Anderson[SpectralKernel] = Anderson()
     for look in range(_LOOKS):
         weight = sigma if weights is None else sigma / xp.where(weights > 0, weights, 1)
         for _ in range(_STEPS):
@@ -180,7 +181,9 @@ def _looks(
             kernel = best_output_kernel(rotated, coefficients, tol=update)
             ahead = _RELAXED * predictions + (1 - _RELAXED) * scores
             image = ahead - multipliers / sigma
-            met = image if met is None else steps.next(met, image)
+            met, kernel = (
+                (image, kernel) if met is None else steps.next(met, image, kernel)
+            )
             multipliers = loss.proximal_slopes(targets, met, weight)
             if weights is not None:
                 multipliers = weights * multipliers
