@@ -346,7 +346,8 @@ def test_of_many_outputs_those_that_tell_most_are_listed(scores, listed, rest):
 def test_outputs_that_relations_impair_are_named():
     names = [f"y{j}" for j in range(25)]
     change = Change(np.zeros(25), np.full(25, 0.05), "rows")
-    change.relative[[3, 20, 24]] = 0.2, 0.3, 0.1  # the last by two standard errors
+    change.relative[[3, 20, 24]] = 0.2, 0.3, 0.12  # the last by two standard errors
+    change.relative[5], change.error[5] = 1e-15, 0.0  # rounding
     scores = {"identity": np.full(25, 0.5), "frobenius": np.full(25, 0.51)}
     compared = ComparedOutputs(names, scores, change, "R^2", "the squared error")
     said = " ".join(" ".join(compared.lines(np.asarray(1.0))).split())
@@ -363,6 +364,8 @@ def test_targets_that_do_not_vary_are_named():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_constants(table[["a"]])
+    with pytest.warns(UserWarning, match="one value only: b. There"):
+        take_apart(table.assign(c=[0.0, 1.0, 3.0]), ["a", "b"], None)
 
 
 def test_the_report_names_the_kernel_that_all_structures_have(

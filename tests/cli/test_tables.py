@@ -84,8 +84,12 @@ def test_columns_of_one_name_are_named(tmp_path, name, content):
     ],
 )
 def test_another_separator_is_named(tmp_path, name, content, found):
-    with pytest.raises(UserError, match=f"has {found} between the names of columns"):
+    with pytest.raises(
+        UserError, match=f"has {found} between the names of columns"
+    ) as error:
         read_table(write(tmp_path / name, content.encode()))
+    # commas cannot be in numbers as well
+    assert ("decimal" in str(error.value)) == (found != "commas")
 
 
 def test_whole_numbers_of_more_than_64_bits_are_numbers(tmp_path):

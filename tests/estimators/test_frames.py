@@ -150,6 +150,11 @@ def test_what_is_not_yet_columns_of_numbers(X, message):
         OutputKernelClassifier().fit(X, [0, 1])
 
 
+def test_numbers_as_text_are_no_texts():
+    with pytest.raises(ValueError, match=r"^(?!.*TfidfVectorizer)"):
+        OutputKernelClassifier().fit(["1", "2"], [0, 1])
+
+
 def test_a_data_frame_of_targets_without_columns():
     with pytest.raises(ValueError, match=r"y has no columns \(shape \(3, 0\)\)"):
         OutputKernelRegressor().fit(np.eye(3), pandas.DataFrame(index=range(3)))

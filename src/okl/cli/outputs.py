@@ -194,7 +194,7 @@ class ComparedOutputs:
         if not len(worse):
             return []
         named = listing(
-            (f"{shown(self.outputs[j])} ({change.of_output(j)})" for j in worse), 6
+            (f"{self.outputs[j]} ({change.of_output(j)})" for j in worse), 6
         )
         said = (
             f"Clearly worse with relations, by {_CLEAR:.0f} standard errors and more: "

@@ -43,9 +43,9 @@ def checked_numbers(values: Any, name: str, **how: Any) -> Any:
 def refuse_no_columns(values: Any, name: str) -> None:
     """Raise ValueError for a data frame without columns."""
     shape: tuple[int, ...] = getattr(values, "shape", ())
-    if hasattr(values, "columns") and len(shape) == 2 and shape[1] == 0:
+    if len(shape) == 2 and shape[1] == 0 and hasattr(values, "columns"):
         raise ValueError(
-            f"{name} has no columns (shape {tuple(shape)}). Look at what chose them."
+            f"{name} has no columns (shape {tuple(shape)}). Select one at least."
         )
 
 

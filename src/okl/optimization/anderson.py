@@ -9,16 +9,14 @@ out of it at once:
           \gamma = \arg\min_\gamma \|g_k - \Delta G\, \gamma\|
 
 (Walker & Ni 2011, type II). For linear steps that is GMRES. Other steps may be led
-astray by it: where the residual at such a point is larger than the one before it, the
-plain step is taken after all, and what was learned is forgotten, as in the solver SCS
-(O'Donoghue 2021, section 4).
+astray by it: where the residual at such a point is more than twice as large as the one
+before it, the plain step is taken after all, and what was learned is forgotten, much as
+in the solver SCS (O'Donoghue 2021, section 4).
 """
 
 from __future__ import annotations
 
 from typing import Generic, TypeVar
-
-import numpy as np
 
 from okl.numerics.arrays import (
     Array,
@@ -87,8 +85,5 @@ class Anderson(Generic[State]):
         if not 0 < ridge < float("inf"):  # no residual has changed, or all too much
             return None
         right = of_residuals @ xp.reshape(residual, (-1,))
-        try:
-            gamma = solve_definite(add_to_diagonal(gram, ridge), right)
-        except np.linalg.LinAlgError:
-            return None
+        gamma = solve_definite(add_to_diagonal(gram, ridge), right)
         return xp.reshape(gamma @ (of_points + of_residuals), residual.shape)

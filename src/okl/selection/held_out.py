@@ -193,8 +193,8 @@ def end_of_path(
 ) -> float:
     """Return the alpha that a path need not go below, from scores that may be NaN.
 
-    None if it is near the largest, where models are hardly more than constants: they
-    may be better than what is fitted first, as a column of noise with a large unit.
+    Zero while the best is near the largest, where models are nearly constants: these
+    may be better than what is fitted first, such as noise with a large unit.
     """
     if np.any(np.isnan(scores)):
         return 0.0

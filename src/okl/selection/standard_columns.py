@@ -54,8 +54,8 @@ class StandardColumns:
     limits : array (2, n_varying)
         Where linear trends stop.
     ends : array (2, n_varying)
-        Beyond which entries count as if they were there; all rows with a weight say
-        alike where that is.
+        Beyond which entries count as if they were there; found from all rows with a
+        weight, whatever its size.
     """
 
     varying: np.ndarray

@@ -74,6 +74,14 @@ class Split(NamedTuple):
     sigma: float  # how strongly U is held to the predictions
 
 
+class _Found(NamedTuple):
+    """What a step finds beside the next points: L, the coefficients of f, and f(X)."""
+
+    kernel: SpectralKernel
+    coefficients: Array
+    predictions: Array
+
+
 def can_be_split(problem: Problem) -> bool:
     """Tell whether a problem can be split, and many entries may be at a kink.
 
@@ -168,7 +176,7 @@ def _looks(
         start = Split(scores, multipliers, kernel, sigma)
     scores, multipliers, kernel, sigma = start
     met = None  # the points of which the loss takes proximal points
-    steps: Anderson[SpectralKernel] = Anderson()
+    steps: Anderson[_Found] = Anderson()
     for look in range(_LOOKS):
         weight = sigma if weights is None else sigma / xp.where(weights > 0, weights, 1)
         for _ in range(_STEPS):
@@ -181,9 +189,12 @@ def _looks(
             kernel = best_output_kernel(rotated, coefficients, tol=update)
             ahead = _RELAXED * predictions + (1 - _RELAXED) * scores
             image = ahead - multipliers / sigma
-            met, kernel = (
-                (image, kernel) if met is None else steps.next(met, image, kernel)
-            )
+            found = _Found(kernel, coefficients, predictions)
+            if met is None:
+                met = image
+            else:
+                met, found = steps.next(met, image, found)
+            kernel, coefficients, predictions = found
             multipliers = loss.proximal_slopes(targets, met, weight)
             if weights is not None:
                 multipliers = weights * multipliers
