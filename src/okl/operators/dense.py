@@ -259,7 +259,11 @@ def _scaled(matrix: Array, roots: Array | None) -> Array:
 
 def _block(matrix: Array, rows: Any, columns: Any) -> Array:
     """Return a copy of some rows and columns of a matrix."""
-    xp = namespace(matrix)
-    return xp.take(
-        xp.take(matrix, xp.asarray(rows), axis=0), xp.asarray(columns), axis=1
-    )
+    xp, n = namespace(matrix), matrix.shape[0]
+    rows, columns = xp.asarray(rows), xp.asarray(columns)
+    if rows.shape == columns.shape == (n,):
+        # all of them, as in long form, in a tenth of the time
+        in_order = xp.arange(n)
+        if xp.all(rows == in_order) and xp.all(columns == in_order):
+            return xp.asarray(matrix, copy=True)
+    return xp.take(xp.take(matrix, rows, axis=0), columns, axis=1)

@@ -68,11 +68,20 @@ class Unity:
 
     def between(self, rows: Array, outputs: Array) -> Array:
         """Return (<p_i, p_j> [t_i = t_j] + p_i[t_j] p_j[t_i]) / 2."""
-        xp = namespace(rows)
+        xp, k = namespace(rows), rows.shape[0]
         rows = rows / 2**0.5
-        same = outputs[:, None] == outputs[None, :]
+        order = xp.argsort(outputs, stable=True)
+        grouped = xp.take(rows, order, axis=0)
+        total, begin = xp.zeros((k, k), dtype=rows.dtype), 0
+        for number in xp.unique_counts(outputs).counts:
+            own = slice(begin, begin + int(number))
+            total[own, own] = grouped[own, :] @ grouped[own, :].T
+            begin = own.stop
+        if xp.any(order != xp.arange(k)):
+            back = xp.argsort(order)
+            total = xp.take(xp.take(total, back, axis=0), back, axis=1)
         crossed = xp.take(rows, outputs, axis=1)
-        return xp.where(same, rows @ rows.T, 0.0) + crossed * crossed.T
+        return total + crossed * crossed.T
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,10 @@ from okl.solvers.written_out import written_out
 # It holds about so many arrays of the size of L.
 _MATRICES = 12
 # In long form: rows, with however many tasks; and with at most so many rows times tasks
-# up to so many more rows, fewer where systems of all of them are factorised.
+# up to so many more rows, fewer where systems of all of them are factorised. Where the
+# conjugate has no kinks and no proximal points are needed, five times as many.
 _ROWS, _ROWS_TIMES_TASKS, _MANY_ROWS, _FACTORISED = 3000, 2_000_000, 10_000, 5000
+_WITHOUT_KINKS = 5
 # In a target matrix the square of the number of observed targets is at most the first
 # times its size: with more of them rounds are faster at a large alpha. Under penalties
 # on the entries of L rounds are slower, the more so with fewer rows than outputs: the
@@ -59,7 +61,8 @@ class ObservedNewton(Solver):
     """Newton's method on one dual variable for each of few observed targets.
 
     In long form for up to 3000 of them, and for up to 10,000 (5000 under a bound on the
-    rank or penalties on the entries of L) if rows times tasks are at most two million.
+    rank or penalties on the entries of L) if rows times tasks are at most two million,
+    or ten if the conjugate of the structure's penalty has two derivatives.
     Of a target matrix for up to 3000, if they are at most the root of 300 times its
     size, or of 1000 times under penalties on the entries of L, in which a matrix of
     fewer rows than outputs counts as square. A bound on the rank times the number of
@@ -145,6 +148,8 @@ def _most_observed(problem: Problem) -> int:
     if isinstance(problem.entries, TargetColumn):
         factorises = penalised or problem.rank_is_bounded
         most = _FACTORISED if factorises else _MANY_ROWS
-        return max(_ROWS, min(most, _ROWS_TIMES_TASKS // max(m, 1)))
+        kinks = "response" not in problem.structure.capabilities
+        times = _ROWS_TIMES_TASKS * (1 if kinks else _WITHOUT_KINKS)
+        return max(_ROWS, min(most, times // max(m, 1)))
     square = _SQUARE_OF_PENALISED * max(n, m) * m if penalised else _SQUARE * n * m
     return min(int(sqrt(square)), DIRECT)

@@ -34,11 +34,10 @@ from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.solvers.predictor.woodbury import small_solver, through_few
 
-# Systems up to this size are factorised.
+# Systems up to DIRECT are factorised, and larger ones for which that is the work of at
+# most _PRODUCTS products. Where the diagonal of J times the curvature is at most
+# _ALPHAS alphas conjugate gradients are quick: up to _MILD there, and up to DIRECT.
 DIRECT = 3000
-# Conjugate gradients are quick where the diagonal of J times the curvature is at most
-# _ALPHAS alphas. There, only systems up to the size _MILD are factorised, or those for
-# which that is the work of at most _PRODUCTS products.
 _MILD, _ALPHAS, _PRODUCTS = 1000, 30.0, 10
 # Conjugate gradients may take so many products: where steps are solved for too loosely,
 # Newton's method takes hundreds of short ones at a small alpha.
@@ -92,10 +91,11 @@ class ActiveSystem:
         ``rtol`` is the relative residual of conjugate gradients.
         """
         size, (n, m) = self._n_equations, self._weights.shape
-        quick = self._steepest <= _ALPHAS * self.alpha and size > _MILD
+        mild = self._steepest <= _ALPHAS * self.alpha
         product = m * (self.prepared.joint.work + n * m)  # with K, then with L
-        quicker = quick and size**3 / 6 > _PRODUCTS * product
-        if quicker or size > DIRECT or not factorises(self.prepared.problem, size):
+        little = size**3 / 6 <= _PRODUCTS * product
+        most = DIRECT if little == mild else _MILD if mild else size
+        if size > most or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
 
