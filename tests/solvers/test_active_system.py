@@ -192,8 +192,8 @@ def test_a_curvature_that_all_but_vanishes(worth, monkeypatch):
 def test_steps_stay_close_at_a_small_alpha(alpha, monkeypatch):
     # conjugate gradients that end too early, or where they did at first, took three
     # to four times as many steps
-    monkeypatch.setattr(active_system, "DIRECT", 0)
-    monkeypatch.setattr(active_system, "_MILD", 0)
+    for name, number in {"DIRECT": 0, "_MILD": 0, "_PRODUCTS": 0}.items():
+        monkeypatch.setattr(active_system, name, number)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 6))
     scores = np.sin(X @ rng.normal(size=(6, 6))) + 0.5 * rng.normal(size=(120, 6))
@@ -210,8 +210,8 @@ def test_steps_stay_close_at_a_small_alpha(alpha, monkeypatch):
 
 def test_a_large_system_is_preconditioned_once(monkeypatch):
     # steps in a factor of L solve with the same one dozens of times
-    monkeypatch.setattr(active_system, "DIRECT", 0)
-    monkeypatch.setattr(active_system, "_MILD", 0)
+    for name, number in {"DIRECT": 0, "_MILD": 0, "_PRODUCTS": 0}.items():
+        monkeypatch.setattr(active_system, name, number)
     made, make = [], hessian.preconditioner
     monkeypatch.setattr(
         hessian,
@@ -235,8 +235,31 @@ def test_conjugate_gradients_in_long_form_have_an_intercept_for_each_task(
         "linear", structure, 0.1, loss="squared_hinge", tol=1e-9
     )
     direct = model.fit(X, y, task=task).certificate_
-    monkeypatch.setattr(active_system, "DIRECT", 0)
-    monkeypatch.setattr(active_system, "_MILD", 0)
+    for name, number in {"DIRECT": 0, "_MILD": 0, "_PRODUCTS": 0}.items():
+        monkeypatch.setattr(active_system, name, number)
     found = model.fit(X, y, task=task).certificate_
     assert found.status == direct.status == "optimal"
     assert_allclose(found.primal, direct.primal, rtol=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("steep", "products", "factorised"),
+    [(True, 1e9, True), (True, 0, False), (False, 1e9, False), (False, 0, False)],
+)
+def test_large_systems_are_factorised_where_that_is_little_work(
+    steep, products, factorised, monkeypatch
+):
+    # and conjugate gradients are not quick
+    monkeypatch.setattr(active_system, "DIRECT", 10)
+    monkeypatch.setattr(active_system, "_MILD", 5)
+    monkeypatch.setattr(active_system, "_ALPHAS", 0.0 if steep else 1e9)
+    monkeypatch.setattr(active_system, "_PRODUCTS", products)
+    system, right, sums = equations(gaussian, M, True)
+    expected = system.solve_each(right[:, :, None], sums)[:, :, 0]
+    monkeypatch.setattr(ActiveSystem, "solve_each", None)
+    if factorised:
+        with pytest.raises(TypeError, match="not callable"):
+            system.solve(right, sums, rtol=1e-9)
+    else:
+        found = system.solve(right, sums, rtol=1e-9)
+        assert_allclose(found, expected, atol=1e-6 * abs(expected).max())

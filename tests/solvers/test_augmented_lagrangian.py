@@ -55,7 +55,8 @@ def test_conjugate_gradients_find_the_same_steps(structure, intercept, monkeypat
     K, Y = targets_for(Hinge(), N, M)
     options = {"loss": Hinge(), "intercept": intercept, "tol": 1e-7}
     one = solve(K, Y, structure, 0.1, **options)
-    monkeypatch.setattr(active_system, "DIRECT", 0)
+    for name, number in {"DIRECT": 0, "_MILD": 0, "_PRODUCTS": 0}.items():
+        monkeypatch.setattr(active_system, name, number)
     two = solve(K, Y, structure, 0.1, **options)
     for found in (one, two):
         assert found.solution.certificate.status == "optimal"

@@ -143,7 +143,8 @@ def test_by_products_alone_it_is_the_same(monkeypatch):
     X, y, ids = few_rows_of_many_tasks()
     model = OutputKernelRegressor(structure="frobenius", alpha=0.1)
     factorised = model.fit(X, y, task=ids).certificate_
-    monkeypatch.setattr(active_system, "DIRECT", 0)
+    for name, number in {"DIRECT": 0, "_MILD": 0, "_PRODUCTS": 0}.items():
+        monkeypatch.setattr(active_system, name, number)
     products = model.fit(X, y, task=ids).certificate_
     assert products.status == "optimal"
     assert_allclose(products.primal, factorised.primal, rtol=2e-6)
@@ -175,8 +176,9 @@ def test_it_takes_few_targets():
     ("structure", "limit", "most"),
     [
         ("frobenius", {}, 70),
-        ("frobenius", {"_ROWS_TIMES_TASKS": 1300}, 65),
-        ("frobenius", {"_ROWS_TIMES_TASKS": 100}, 20),
+        ("frobenius", {"_ROWS_TIMES_TASKS": 260}, 65),  # five times that
+        ("trace_ball", {"_ROWS_TIMES_TASKS": 1300}, 65),
+        ("trace_ball", {"_ROWS_TIMES_TASKS": 100}, 20),
         ("sparse", {}, 60),
         (LowRank(2), {}, 60),
     ],
@@ -197,7 +199,8 @@ def test_more_rows_than_are_factorised_have_the_same_optimum(structure, monkeypa
     X, y, ids = few_rows_of_many_tasks()
     model = OutputKernelRegressor(structure=structure, solver="observed_newton")
     few = model.fit(X, y, task=ids).certificate_
-    monkeypatch.setattr(active_system, "DIRECT", 30)
+    for name, number in {"DIRECT": 30, "_MILD": 30, "_PRODUCTS": 0}.items():
+        monkeypatch.setattr(active_system, name, number)
     monkeypatch.setattr(ActiveSystem, "solve_each", None)
     many = model.fit(X, y, task=ids).certificate_
     assert many.status == few.status == "optimal"
