@@ -42,3 +42,15 @@ def test_any_array_namespace(n):
     found = Dense(strict.asarray(K)) @ strict.asarray(right)
     assert found.__array_namespace__() is strict
     assert_allclose(np.asarray(found), K @ right, rtol=1e-10, atol=1e-9)
+
+
+def test_all_rows_in_order_or_in_another():
+    # all of them in order are taken together
+    K = np.cov(np.random.default_rng(3).normal(size=(6, 20)))
+    operator, order, other = Dense(K), np.arange(6), np.array([3, 1, 0, 5, 4, 2])
+    for rows, columns in [(order, order), (other, order), (order, other)]:
+        assert_allclose(operator.cross(rows, columns), K[np.ix_(rows, columns)])
+    assert_allclose(operator.block(other), K[np.ix_(other, other)])
+    copy = operator.block(order)
+    copy += 1
+    assert_allclose(operator.block(order), K)
