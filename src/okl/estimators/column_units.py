@@ -103,6 +103,9 @@ class ColumnUnits:
         # where the pole is nearer still, take the extreme that was observed
         extremes = np.where(values > 0, self.largest, self.smallest)
         inside = np.where(np.isfinite(inside), inside, extremes)
+        # near the pole a step in these units is many times the range of the column
+        away = _BEYOND * self.plain.scale_
+        inside = np.clip(inside, self.smallest - away, self.largest + away)
         return np.where(self.by_power, inside, table)
 
     def _errors(self, table: np.ndarray) -> np.ndarray:
