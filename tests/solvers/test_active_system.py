@@ -249,7 +249,7 @@ def test_conjugate_gradients_in_long_form_have_an_intercept_for_each_task(
 def test_large_systems_are_factorised_where_that_is_little_work(
     steep, products, factorised, monkeypatch
 ):
-    # and conjugate gradients are not quick
+    # and where conjugate gradients are not quick
     monkeypatch.setattr(active_system, "DIRECT", 10)
     monkeypatch.setattr(active_system, "_MILD", 5)
     monkeypatch.setattr(active_system, "_ALPHAS", 0.0 if steep else 1e9)

@@ -23,8 +23,8 @@ WAYS = ("auto", "yeo-johnson", "standardize", None)
 _CLEARLY = 0.8
 # Rows that judge it.
 _ROWS = 1000
-# Standard deviations that an entry may be beyond the observed ones of its column: the
-# inverse of a power transformation has a pole.
+# Standard deviations, in these units and in those of the table, that an entry may be
+# beyond the observed ones of its column: the inverse of a power has a pole.
 _BEYOND = 1.0
 
 

@@ -36,7 +36,7 @@ from okl.solvers.predictor.woodbury import small_solver, through_few
 
 # Systems up to DIRECT are factorised, and larger ones for which that is the work of at
 # most _PRODUCTS products. Where the diagonal of J times the curvature is at most
-# _ALPHAS alphas conjugate gradients are quick: up to _MILD there, and up to DIRECT.
+# _ALPHAS alphas conjugate gradients are quick, and the two limits are _MILD and DIRECT.
 DIRECT = 3000
 _MILD, _ALPHAS, _PRODUCTS = 1000, 30.0, 10
 # Conjugate gradients may take so many products: where steps are solved for too loosely,
@@ -93,8 +93,8 @@ class ActiveSystem:
         size, (n, m) = self._n_equations, self._weights.shape
         mild = self._steepest <= _ALPHAS * self.alpha
         product = m * (self.prepared.joint.work + n * m)  # with K, then with L
-        little = size**3 / 6 <= _PRODUCTS * product
-        most = DIRECT if little == mild else _MILD if mild else size
+        low, high = (_MILD, DIRECT) if mild else (DIRECT, size)
+        most = high if size**3 / 6 <= _PRODUCTS * product else low
         if size > most or not factorises(self.prepared.problem, size):
             return self._by_conjugate_gradients(right, sums, rtol)
         return self.solve_each(right[:, :, None], sums)[:, :, 0]
