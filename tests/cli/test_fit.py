@@ -457,6 +457,33 @@ def test_a_loss_with_parameters(okl, related_csv, tmp_path, said):
     assert model.loss_.delta == 3
 
 
+@pytest.mark.parametrize(
+    ("quantile", "error"),
+    [(0.9, "pinball loss of the quantile 0.9"), (0.5, "absolute error")],
+)
+def test_a_report_of_quantiles(okl, related_csv, tmp_path, quantile, error):
+    result = okl(
+        *("fit", related_csv, "--target", "y_a", "--target", "y_b", *SMALL),
+        *("--loss", "quantile", "--set", f"loss__quantile={quantile}"),
+        *("--structure", "frobenius", "--out", tmp_path / "out"),
+    )
+    assert result.exit_code == 0, result.stderr
+    report = (tmp_path / "out" / "report.txt").read_text()
+    assert f"held-out D^2 ({error}) of the targets" in report
+    assert f"Held-out scores of the outputs: D^2 ({error})" in report
+    assert f"The change is that of the {error}" in " ".join(report.split())
+
+
+def test_a_report_of_quantiles_that_are_not_predicted(okl, related, tmp_path):
+    rng = np.random.default_rng(0)
+    table = related[["height", "width"]].assign(y=rng.normal(size=len(related)))
+    table.to_csv(tmp_path / "table.csv", index=False)
+    options = ("--target", "y", "--loss", "huber", "--structure", "identity", *SMALL)
+    okl("fit", tmp_path / "table.csv", *options, "--out", tmp_path / "out")
+    report = " ".join((tmp_path / "out" / "report.txt").read_text().split())
+    assert "not above zero: the median of a target is as good" in report
+
+
 def test_few_rows_choose_the_alpha_of_the_search():
     rng = np.random.default_rng(8)
     y = np.arange(10) % 2

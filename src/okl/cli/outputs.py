@@ -1,13 +1,13 @@
 """The held-out score of each output: a mean may hide one that is not predicted at all.
 
 The model is fitted again to the training part of each fold, and all held-out
-predictions are scored together: by R^2 for each target or task of numbers, by accuracy
-for each label or task of classes, and for each class by the fraction of its rows that
-were recognised.
+predictions are scored together: by R^2 for each target or task of numbers (D^2 for the
+losses of quantiles), by accuracy for each label or task of classes, and for each class
+by the fraction of its rows that were recognised.
 
-The effect of relating the outputs is the change of the error of each output, the
-squared error or the number of wrong answers, relative to that of independent outputs on
-the same rows.
+The effect of relating the outputs is the change of the error of each output, relative
+to that of independent outputs on the same rows: of the squared error, of that of a
+quantile or of the number of wrong answers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from okl.cli.groups import Groups
 from okl.cli.layout import WIDTH, aligned
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
-from okl.metrics import r2_score
+from okl.estimators.score_of_numbers import ScoreOfNumbers
 
 # The most outputs that the report lists; the standard errors, and the least change,
 # that are clear.
@@ -124,20 +124,21 @@ class ComparedOutputs:
     ) -> ComparedOutputs:
         """Score the predictions of identity, and of another candidate if any."""
         ids = outcome.ids
+        measure = ScoreOfNumbers.of(outcome.search.loss_)
+        how = data, ids, outputs, measure
         scores = {
-            label(candidate.structure): scores_of_outputs(data, found, ids, outputs)
+            label(candidate.structure): scores_of_outputs(found, *how)
             for candidate, found in predictions.items()
         }
-        errors = [
-            errors_of_outputs(data, found, ids, outputs)
-            for found in predictions.values()
-        ]
+        errors = [errors_of_outputs(found, *how) for found in predictions.values()]
         change = None
         if len(errors) == 2:
             change = Change.of(errors[1], errors[0], data.groups)
-        squared = data.task == "regression"
-        error_name = "the squared error" if squared else "the number of wrong answers"
-        return cls(outputs, scores, change, name_of_scores(data), error_name)
+        error_name = "the number of wrong answers"
+        if data.task == "regression":
+            error_name = f"the {measure.error_name}"
+        name = name_of_scores(data, measure)
+        return cls(outputs, scores, change, name, error_name)
 
     def lines(self, alphas: np.ndarray) -> list[str]:
         """List the outputs, or those whose scores differ most from identity or zero.
@@ -229,23 +230,27 @@ def held_out_predictions(
     return predictions
 
 
-def name_of_scores(data: Data) -> str:
+def name_of_scores(data: Data, measure: ScoreOfNumbers) -> str:
     """Return the name of the scores of outputs."""
     if data.task == "regression":
-        return "R^2"
+        return measure.long_name
     of_classes = data.single_classification and data.ids is None
     return "rows recognised" if of_classes else "accuracy"
 
 
 def scores_of_outputs(
-    data: Data, predictions: Any, ids: Any, outputs: Sequence[str]
+    predictions: Any,
+    data: Data,
+    ids: Any,
+    outputs: Sequence[str],
+    measure: ScoreOfNumbers,
 ) -> np.ndarray:
     """Return the scores (n_outputs,), in the order of the outputs' names.
 
     NaN for an output that was observed, or predicted, too rarely. The names of classes
     and tasks are those in the data.
     """
-    errors = errors_of_outputs(data, predictions, ids, outputs)
+    errors = errors_of_outputs(predictions, data, ids, outputs, measure)
     counts = (~np.isnan(errors)).sum(axis=0)
     if data.task == "classification":
         wrong = np.nansum(errors, axis=0) / np.maximum(counts, 1)
@@ -255,16 +260,18 @@ def scores_of_outputs(
     y = np.asarray(data.y, dtype=np.float64)
     found = predictions.astype(np.float64)
     y = np.where(np.isnan(found), np.nan, y)
-    task = ids.get("task")
-    return r2_score(
-        y, np.where(np.isnan(found), 0.0, found), task=task, multioutput="raw_values"
-    )
+    options = {"task": ids.get("task"), "multioutput": "raw_values"}
+    return np.asarray(measure(y, np.where(np.isnan(found), 0.0, found), **options))
 
 
 def errors_of_outputs(
-    data: Data, predictions: Any, ids: Any, outputs: Sequence[str]
+    predictions: Any,
+    data: Data,
+    ids: Any,
+    outputs: Sequence[str],
+    measure: ScoreOfNumbers,
 ) -> np.ndarray:
-    """Return squared errors, or one for a wrong answer, of rows (n_samples, n_outputs).
+    """Return errors, or one for a wrong answer, of rows (n_samples, n_outputs).
 
     NaN where the output has no target, or no prediction. With classes, or tasks, each
     row belongs to one output only.
@@ -279,7 +286,9 @@ def errors_of_outputs(
         y = np.asarray(data.y, dtype=np.float64)
         found = predictions.astype(np.float64)
         unknown = np.isnan(y) | np.isnan(found)
-        errors = (y - found) ** 2 if data.task == "regression" else (y != found) * 1.0
+        errors = (y != found) * 1.0
+        if data.task == "regression":
+            errors = measure.errors(y, found)
         errors = np.where(unknown, np.nan, errors)
     if output_of_row is None:
         return errors

@@ -28,6 +28,7 @@ from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.cli.sureness import Sureness
 from okl.cli.verdict import Estimate, gain, verdict, with_error
+from okl.estimators.score_of_numbers import R2, ScoreOfNumbers
 
 FILES = {
     "model.skops": "the model, for okl predict",
@@ -226,13 +227,15 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
 
 
 def _at_best_the_mean(outcome: Outcome, kept: Candidate) -> list[str]:
-    """Say if a score of R^2 shows that predictions are no better than the mean."""
-    is_r2 = is_regressor(outcome.search) and outcome.search.scoring in (None, "r2")
-    if not is_r2 or kept.score > 0:
+    """Say if a score shows that predictions are no better than a constant."""
+    scoring = outcome.search.scoring
+    known = is_regressor(outcome.search) and scoring in (None, "r2")
+    if not known or kept.score > 0:
         return []
+    measure = ScoreOfNumbers.of(outcome.search.loss_) if scoring is None else R2
     said = (
-        "The score of the saved model is not above zero: the mean of a target is as "
-        "good a prediction of held-out rows."
+        f"The score of the saved model is not above zero: the {measure.constant} of a "
+        "target is as good a prediction of held-out rows."
     )
     return ["", *wrap(said, WIDTH - 2)]
 

@@ -20,6 +20,7 @@ from okl.cli.sureness import FILE as SURENESS_FILE
 from okl.cli.sureness import Sureness
 from okl.cli.tables import write_matrix
 from okl.cli.verdict import by_likelihood, to_compare
+from okl.estimators.score_of_numbers import ScoreOfNumbers
 
 
 def write_results(
@@ -110,5 +111,6 @@ def _score_name(data: Data, outcome: Outcome) -> str:
         one = "row" if data.single_classification else "label"
         return f"log likelihood of a {one}"
     if data.task == "regression":
-        return "R^2 of the targets" if data.ids is None else "R^2 of all rows"
+        name = ScoreOfNumbers.of(outcome.search.loss_).long_name
+        return f"{name} of the targets" if data.ids is None else f"{name} of all rows"
     return "accuracy" if data.single_classification else "accuracy of whole rows"

@@ -14,6 +14,7 @@ from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.output_names import matched, set_output_names, weights_in_order
 from okl.estimators.process import NoProcessError, Process
+from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.estimators.shared_intercepts import SHARED
 from okl.estimators.targets import TrainingTargets, observed_targets
 from okl.estimators.training import (
@@ -26,7 +27,6 @@ from okl.estimators.units import in_units
 from okl.estimators.weights import checked_weights, of_rows
 from okl.estimators.weights_of_noise import warn_of_weights
 from okl.losses import Loss
-from okl.metrics import r2_score
 from okl.numerics.validation import check_flag, check_probability
 from okl.problems import Formulation, Observed
 from okl.solvers import Solution
@@ -105,24 +105,23 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
     ) -> float:
         """Return the mean R^2 of the outputs over their observed targets.
 
+        With ``loss="huber"`` and ``"quantile"`` it is D^2, the same of absolute errors,
+        or of the pinball loss (`okl.metrics.d2_pinball_score`).
+
         Parameters
         ----------
-        X : array, sparse matrix or DataFrame (n_samples, n_features)
-            Rows.
-        y : array (n_samples, n_outputs) or (n_samples,)
-            Targets; NaN where they were not observed. Columns of a DataFrame are
-            matched with the outputs by name.
-        sample_weight : array (n_samples,) or (n_samples, n_outputs), optional
-            Weights of the rows, or of each target, by the same names if it has them.
+        X, y, sample_weight
+            Rows, targets and weights as in `fit`. Columns of a data frame are found by
+            the names of the outputs.
         task : array (n_samples,), optional
-            After a fit in long form, the task of each row. The score is R^2 of y and
-            ``predict(X, task)`` over all rows: that of a task alone says little where
-            a task has a few rows. `okl.metrics.r2_score` has their mean, which is the
-            score of the target matrix.
+            After a fit in long form, the task of each row. The score is that of all
+            rows: one of a task says little where it has a few. `okl.metrics.r2_score`
+            has the mean of those of tasks, which is the score of the target matrix.
         """
         self._require_task(task)
         y, weights = matched(self, y, sample_weight)
-        return r2_score(y, self.predict(X, task=task), sample_weight=weights)
+        score, predicted = ScoreOfNumbers.of(self.loss_), self.predict(X, task=task)
+        return float(score(y, predicted, sample_weight=weights))
 
     @property
     def noise_variance_(self) -> Any:

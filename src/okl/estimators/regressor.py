@@ -15,8 +15,10 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
 
     Each output is normalised first: its mean is subtracted (if there is an intercept)
     and it is divided by its standard deviation, so that the unit that it is written in
-    does not affect what is learned. With y_i normalised targets, K the kernel matrix
-    of the rows and L the output kernel, the fit minimises
+    does not affect what is learned (``"huber"`` and ``"quantile"`` have the median, and
+    a quantile of the distances from it, which outliers hardly move). With y_i
+    normalised targets, K the kernel matrix of the rows and L the output kernel, the fit
+    minimises
 
     .. math::
 

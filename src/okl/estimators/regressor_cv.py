@@ -9,6 +9,7 @@ import numpy as np
 
 from okl.estimators.cross_validated import CrossValidated
 from okl.estimators.regression import RegressionMixin
+from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.estimators.search.candidates import (
     for_tasks,
     given_structures,
@@ -83,7 +84,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     scoring : str or callable, default=None
         As there; None for the mean R^2 over outputs, or, where a fold has fewer than
         six targets of an output, for one minus the mean of squared errors over the
-        variances of outputs in all rows. With missing targets it is a
+        variances of outputs in all rows. The losses ``"huber"`` and ``"quantile"`` have
+        D^2 in place of R^2, the same of absolute errors or of the pinball loss of the
+        quantile (`okl.metrics.d2_pinball_score`). With missing targets it is a
         scorer of `okl.metrics`. A callable is given held-out predictions in the place
         of the rows of X, and a stand-in that returns them. Of rows left out one by one
         all predictions are scored together.
@@ -281,4 +284,4 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> HeldOutRegressor:
         """Return a regressor of one or several outputs."""
-        return HeldOutRegressor(y.ndim == 1)
+        return HeldOutRegressor(y.ndim == 1, ScoreOfNumbers.of(loss))

@@ -5,7 +5,8 @@ numbers it is written in: metres or millimetres would decide what is learned. Th
 therefore takes normalised targets, (y - mean) / scale for each output, and the model is
 mapped back, so that it predicts in the units that were given. With D the diagonal
 matrix of the scales, the coefficients of the normalised targets become Theta D, the
-intercept b D + mean, and the output kernel, a covariance of outputs, D L D.
+intercept b D + mean, and the output kernel, a covariance of outputs, D L D. Which
+number is the mean, and which the scale, `typical_numbers.py` says.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from okl.coding.tasks import COLUMNS, Tasks
+from okl.estimators.typical_numbers import MEANS, QUANTILES, Typical
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems import Observed
 
@@ -56,6 +58,7 @@ class Units:
         tasks: Tasks | None = None,
         *,
         free_intercept: bool,
+        typical: Typical = MEANS,
     ) -> Units:
         """Measure targets: what weighs nothing, or is missing, does not count.
 
@@ -64,7 +67,8 @@ class Units:
         same as the row twice). Without one nothing can absorb a mean: they are zero and
         the root mean square. An output that is constant up to rounding, or without an
         intercept zero, has a scale of one. A task that is constant, of a single row for
-        instance, has the root mean square of the other tasks about their means.
+        instance, has the root mean square of the other tasks about their means. With
+        `Quantiles` it is a median in place of each mean, and a quantile of distances.
 
         Parameters
         ----------
@@ -77,13 +81,10 @@ class Units:
             The task of each row, for data in long form: each task is an output.
         free_intercept : bool
             Whether the model has an intercept.
+        typical : Typical, default=MEANS
+            What is typical of numbers.
         """
         outputs = COLUMNS if tasks is None else tasks
-        total = outputs.sums(np.ones((len(targets), 1)) if weights is None else weights)
-
-        def average(rows: np.ndarray) -> np.ndarray:
-            return outputs.sums(rows if weights is None else weights * rows) / total
-
         rest = targets if weights is None else np.where(weights > 0, targets, 0.0)
         # to numbers of about one, by powers of two, which round nothing: squares of
         # very large or small targets would not be finite, or zero
@@ -93,21 +94,26 @@ class Units:
         largest, mean = _largest(rest, tasks), np.zeros_like(unit)
         # twice: rounding takes a part of the mean of targets far from zero
         for _ in range(2 if free_intercept else 0):
-            more = average(rest)
+            more = typical.centre(rest, weights, outputs)
             mean += more
             rest -= outputs.spread(more)
             if weights is not None:
                 rest[np.broadcast_to(weights == 0, rest.shape)] = 0.0
         constant = _largest(rest, tasks) <= CENTERING_ROUNDING * _EPS * largest
-        rest *= rest
-        size = unit * np.sqrt(average(rest))
-        size[constant] = 1.0 if tasks is None else _typical(size, total, ~constant)
+        size = unit * typical.size(rest, weights, outputs)
+        size[constant] = 1.0
+        if tasks is not None and np.any(constant) and not np.all(constant):
+            total = tasks.sums(np.ones_like(targets) if weights is None else weights)
+            size[constant] = typical.of_sizes(size[~constant], total[~constant])
         return cls(unit * mean, size, constant)
 
     @classmethod
-    def of_all_tasks(cls, observed: Observed, *, normalize: bool) -> Units:
+    def of_all_tasks(
+        cls, observed: Observed, *, normalize: bool, typical: Typical
+    ) -> Units:
         """Return the mean of all targets, and their deviation or one, for each task."""
-        one = cls.of(observed.targets, observed.weights, free_intercept=True)
+        targets, weights = observed.targets, observed.weights
+        one = cls.of(targets, weights, free_intercept=True, typical=typical)
         if not normalize:
             one = replace(one, scale=np.ones(1))
         return cls(*(np.repeat(of, observed.n_outputs) for of in vars(one).values()))
@@ -180,22 +186,16 @@ def in_units(
         Whether all tasks have one mean and one scale.
     """
     targets, weights, tasks = observed.targets, observed.weights, observed.tasks
+    typical = QUANTILES if "robust" in observed.loss.capabilities else MEANS
     if shared:
-        units = Units.of_all_tasks(observed, normalize=normalize)
+        units = Units.of_all_tasks(observed, normalize=normalize, typical=typical)
     elif normalize:
-        units = Units.of(targets, weights, tasks, free_intercept=free_intercept)
+        units = Units.of(
+            targets, weights, tasks, free_intercept=free_intercept, typical=typical
+        )
     else:
         return Units.as_given(observed.n_outputs), observed
     return units, replace(observed, targets=units.normalised(targets, weights, tasks))
-
-
-def _typical(size: np.ndarray, total: np.ndarray, varying: np.ndarray) -> float:
-    """Return the root mean square of sizes, by the weight of their rows; or one."""
-    if not np.any(varying):
-        return 1.0
-    largest = size[varying].max()  # by which squares are finite
-    squares = (size[varying] / largest) ** 2
-    return float(largest * np.sqrt(np.average(squares, weights=total[varying])))
 
 
 def _largest(rows: np.ndarray, tasks: Tasks | None) -> np.ndarray:

@@ -82,6 +82,8 @@ class Loss(Component, ABC):
           ``largest_curvature``;
         - ``"location"``: V depends on y - f only, so that targets may be shifted where
           the intercept is free;
+        - ``"robust"``: a target far away counts at most in proportion to its error;
+          targets are normalised by quantiles, which it moves little;
         - ``"active"``: the second derivative is diagonal, and zero at most entries;
         - ``"linear_dual"``: targets are signs, and the conjugate is linear between
           bounds, so that the dual of each output is that of a support vector machine;
@@ -104,6 +106,14 @@ class Loss(Component, ABC):
     capabilities: ClassVar[frozenset[str]] = frozenset()
     coding: ClassVar[LabelCoding | None] = None
     largest_curvature: ClassVar[float] = float("inf")
+
+    @property
+    def scored_quantile(self) -> float | None:
+        """The quantile of the targets that predictions are scored as.
+
+        Their score is by the pinball loss; None where it is by squared errors.
+        """
+        return None
 
     def validate(self) -> None:
         """Check the parameters, before any work.

@@ -16,19 +16,20 @@ class Huber(Separable):
               \delta (|r| - \delta / 2) & |r| > \delta \end{cases}, \qquad r = y - f
 
     An outlier has no more influence on a prediction than a target that is delta away.
-    For regression only.
+    For regression only. Huber (1964), *Robust estimation of a location parameter*.
 
     Parameters
     ----------
     delta : float, default=1.35
         The error from which the loss is linear, > 0. `OutputKernelRegressor` normalises
-        outputs first: delta is then in standard deviations of each output; with
+        outputs first: delta is then in units of ``y_scale_``, which are the standard
+        deviations of normal targets and hardly change with a few outliers; with
         ``normalize_y=False`` it is in the units of the targets.
     """
 
     name: ClassVar[str | None] = "huber"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"smooth", "location", "regression"}
+        {"smooth", "location", "robust", "regression"}
     )
     largest_curvature: ClassVar[float] = 1.0
 
@@ -38,6 +39,11 @@ class Huber(Separable):
     def validate(self) -> None:
         """Check delta."""
         check_positive(self.delta, "delta")
+
+    @property
+    def scored_quantile(self) -> float:
+        """The median, as scores by squared errors are those of the outliers."""
+        return 0.5
 
     @property
     def _width(self) -> float:

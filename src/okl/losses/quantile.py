@@ -7,9 +7,7 @@ from typing import ClassVar
 
 from okl.losses.envelope import Proximal
 from okl.numerics.arrays import Array, epsilon, namespace
-
-# Rounding of a sum of weights, in machine epsilons of the sum of all.
-_ROUNDING = 8.0
+from okl.numerics.quantiles import weighted_quantile
 
 
 class Quantile(Proximal):
@@ -33,7 +31,7 @@ class Quantile(Proximal):
 
     name: ClassVar[str | None] = "quantile"
     capabilities: ClassVar[frozenset[str]] = frozenset(
-        {"proximal", "location", "regression"}
+        {"proximal", "location", "robust", "regression"}
     )
 
     def __init__(self, quantile: float = 0.5) -> None:
@@ -44,6 +42,11 @@ class Quantile(Proximal):
         q = self.quantile
         if not isinstance(q, Real) or isinstance(q, bool) or not 0 < q < 1:
             raise ValueError(f"quantile must be a number between 0 and 1, got {q!r}.")
+
+    @property
+    def scored_quantile(self) -> float:
+        """The quantile of the loss."""
+        return float(self.quantile)
 
     @property
     def _bounds(self) -> tuple[float, float]:
@@ -72,21 +75,7 @@ class Quantile(Proximal):
         self, targets: Array, scores: Array, weights: Array | None = None
     ) -> Array:
         """Return the quantile of the errors, the middle where there are several."""
-        xp = namespace(scores)
-        errors = targets - scores
-        order = xp.argsort(errors, axis=0)
-        errors = xp.take_along_axis(errors, order, axis=0)
-        counts = xp.ones_like(errors)
-        if weights is not None:
-            counts = xp.take_along_axis(weights * counts, order, axis=0)
-        below = xp.cumulative_sum(counts, axis=0)
-        wanted = float(self.quantile) * below[-1:, :]
-        rounding = _ROUNDING * epsilon(errors) * below[-1:, :]
-        above = below > wanted + rounding
-        first = xp.argmax(xp.astype(below >= wanted - rounding, xp.int64), axis=0)
-        last = xp.argmax(xp.astype(above, xp.int64), axis=0)
-        ends = xp.stack([first, xp.where(xp.any(above, axis=0), last, first)])
-        return xp.mean(xp.take_along_axis(errors, ends, axis=0), axis=0)
+        return weighted_quantile(targets - scores, float(self.quantile), weights)
 
     def proximal_slopes(
         self, targets: Array, points: Array, moreau_parameter: float

@@ -11,11 +11,14 @@ function               scorer, the larger the better      of
 `r2_score`             ``r2_scorer``                      predictions
 `mean_squared_error`   ``neg_mean_squared_error_scorer``  predictions
 `mean_absolute_error`  ``neg_mean_absolute_error_scorer`` predictions
+`d2_pinball_score`     a function of the quantile         quantiles
+`mean_pinball_loss`    a function of the quantile         quantiles
 `accuracy_score`       ``accuracy_scorer``                classes, labels
 `roc_auc_score`        ``roc_auc_scorer``                 scores of 2 classes, labels
 `log_loss`             ``neg_log_loss_scorer``            probabilities
 ====================== ================================== ==========================
 
+A scorer of quantiles is ``make_scorer(d2_pinball_score, alpha=0.9)``.
 ``neg_log_loss_scorer`` is the mean log likelihood of the observed labels. The other
 functions compare a learned output kernel with known relations:
 
@@ -60,6 +63,8 @@ from okl.metrics.missing import accuracy_score as accuracy_score
 from okl.metrics.missing import mean_absolute_error as mean_absolute_error
 from okl.metrics.missing import mean_squared_error as mean_squared_error
 from okl.metrics.missing import r2_score as r2_score
+from okl.metrics.quantiles import d2_pinball_score as d2_pinball_score
+from okl.metrics.quantiles import mean_pinball_loss as mean_pinball_loss
 from okl.metrics.ranking import RejectCurve as RejectCurve
 from okl.metrics.ranking import mean_reciprocal_rank as mean_reciprocal_rank
 from okl.metrics.ranking import reject_curve as reject_curve

@@ -146,6 +146,12 @@ def accuracy_score(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> fl
     return float(np.average(right[rows], weights=weights))
 
 
+def fraction_explained(error: Any, spread: Any) -> Any:
+    """Return one minus an error over that of a constant; without the latter 0 or 1."""
+    constant = spread == 0
+    return np.where(constant, error == 0, 1.0 - error / np.where(constant, 1.0, spread))
+
+
 def _r2(
     y_true: np.ndarray, y_pred: np.ndarray, *, sample_weight: np.ndarray | None = None
 ) -> Any:
@@ -158,11 +164,7 @@ def _r2(
     spread = (y_true - np.average(y_true, axis=0, weights=sample_weight)) ** 2
     if sample_weight is not None:
         error, spread = error * sample_weight, spread * sample_weight
-    residual, total = error.sum(axis=0), spread.sum(axis=0)
-    constant = total == 0
-    return np.where(
-        constant, residual == 0, 1.0 - residual / np.where(constant, 1.0, total)
-    )
+    return fraction_explained(error.sum(axis=0), spread.sum(axis=0))
 
 
 def _squared(

@@ -18,12 +18,15 @@ from okl.metrics.missing import (
     mean_squared_error,
     r2_score,
 )
+from okl.metrics.quantiles import d2_pinball_score, mean_pinball_loss
 
 # The scores that take a weight for each target, others have one for each row.
 WEIGH_TARGETS = (
     r2_score,
     mean_squared_error,
     mean_absolute_error,
+    d2_pinball_score,
+    mean_pinball_loss,
     roc_auc_score,
     log_loss,
 )

@@ -1,0 +1,114 @@
+"""What is typical of the numbers of an output: their centre, and their size about it.
+
+A mean and a root mean square are those of a squared loss. A few targets far away decide
+both: five in a hundred that are off by thirty standard deviations make the root mean
+square seven times as large. For a loss that is to bear such targets the centre is the
+median, and the size a quantile of the distances from it. Of normal targets all are the
+same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from okl.coding.tasks import Sharing, Tasks
+from okl.numerics.quantiles import weighted_quantile
+
+# Three quarters of normal numbers are nearer to their mean than so many deviations.
+# With the median distance instead, three numbers of which two are nearly the same would
+# have next to no size.
+_QUANTILE, _OF_NORMAL = 0.75, 1.1503493803760079
+# Distances of this size, relative to the root mean square, are taken for rounding.
+_ROUNDING = 1e-8
+
+
+class Typical(ABC):
+    """What is typical of numbers: rows (n, n_outputs), in long form (n, 1).
+
+    Weights are of that shape or (n, 1), or None; outputs say which rows belong together
+    (`okl.coding.tasks`).
+    """
+
+    @abstractmethod
+    def centre(
+        self, rows: np.ndarray, weights: np.ndarray | None, outputs: Sharing
+    ) -> np.ndarray:
+        """Return the middle of the numbers of each output (n_outputs,)."""
+
+    @abstractmethod
+    def size(
+        self, rows: np.ndarray, weights: np.ndarray | None, outputs: Sharing
+    ) -> np.ndarray:
+        """Return how far from zero the numbers of each output are (n_outputs,)."""
+
+    @abstractmethod
+    def of_sizes(self, sizes: np.ndarray, weights: np.ndarray) -> float:
+        """Return the size of several outputs together."""
+
+
+class Means(Typical):
+    """The mean, and the root mean square."""
+
+    def centre(
+        self, rows: np.ndarray, weights: np.ndarray | None, outputs: Sharing
+    ) -> np.ndarray:
+        """Return means."""
+        if weights is None:
+            return outputs.sums(rows) / outputs.sums(np.ones((len(rows), 1)))
+        return outputs.sums(weights * rows) / outputs.sums(weights)
+
+    def size(
+        self, rows: np.ndarray, weights: np.ndarray | None, outputs: Sharing
+    ) -> np.ndarray:
+        """Return root mean squares."""
+        return np.sqrt(self.centre(rows**2, weights, outputs))
+
+    def of_sizes(self, sizes: np.ndarray, weights: np.ndarray) -> float:
+        """Return the root mean square."""
+        largest = sizes.max()  # by which squares are finite
+        squares = (sizes / largest) ** 2
+        return float(largest * np.sqrt(np.average(squares, weights=weights)))
+
+
+class Quantiles(Typical):
+    """The median, and a quantile of distances that is the deviation of normal numbers.
+
+    Where three quarters of the numbers are the same, but for rounding, it would be
+    zero: the root mean square takes its place.
+    """
+
+    def centre(
+        self, rows: np.ndarray, weights: np.ndarray | None, outputs: Sharing
+    ) -> np.ndarray:
+        """Return medians."""
+        return _quantiles(rows, 0.5, weights, outputs)
+
+    def size(
+        self, rows: np.ndarray, weights: np.ndarray | None, outputs: Sharing
+    ) -> np.ndarray:
+        """Return the quantiles of absolute values."""
+        found = _quantiles(np.abs(rows), _QUANTILE, weights, outputs) / _OF_NORMAL
+        mean = MEANS.size(rows, weights, outputs)
+        return np.where(found > _ROUNDING * mean, found, mean)
+
+    def of_sizes(self, sizes: np.ndarray, weights: np.ndarray) -> float:
+        """Return the median."""
+        return float(weighted_quantile(sizes[:, None], 0.5, weights[:, None])[0])
+
+
+def _quantiles(
+    rows: np.ndarray, quantile: float, weights: np.ndarray | None, outputs: Sharing
+) -> np.ndarray:
+    """Return the quantile of each output (n_outputs,); one without rows has zero."""
+    if not isinstance(outputs, Tasks):
+        return weighted_quantile(rows, quantile, weights)
+    found = np.zeros(outputs.n_tasks)
+    for task, own in outputs.groups():
+        some = None if weights is None else weights[own]
+        found[task] = weighted_quantile(rows[own], quantile, some)[0]
+    return found
+
+
+MEANS, QUANTILES = Means(), Quantiles()
