@@ -33,6 +33,7 @@ from okl.cli.preprocessing import warn_of_new_values
 from okl.coding.tasks import LongCoefficients, Tasks
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.process import Process
+from okl.estimators.rare_labels import RareLabels
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
 from okl.kernels import KERNELS, Columns, Constant, Product, Sum
@@ -44,7 +45,7 @@ from okl.trees import Levels, NodeNames
 
 # The format of the files that `save_model` writes. It is increased whenever older files
 # would be read wrongly, or not at all. The first format had no number.
-FORMAT = 4
+FORMAT = 5
 
 
 @dataclass(frozen=True)
@@ -221,6 +222,7 @@ def trusted_types() -> set[str]:
         OutputKernelRegressor,
         PredictiveVariance,
         Process,
+        RareLabels,
         ScoreFunction,
         SeparateVariances,
         TableModel,

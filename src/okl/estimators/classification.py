@@ -18,13 +18,13 @@ from okl.estimators.label_coder import LabelCoder
 from okl.estimators.labels import label_weights, validated_labels
 from okl.estimators.output_names import in_order_of_fit, weights_in_order
 from okl.estimators.probabilities import check_temperature, where_probable
+from okl.estimators.rare_labels import RareLabels
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, class_weights, combined, of_rows
 from okl.losses import LOSSES, Loss
 from okl.metrics.missing import accuracy_score
 from okl.problems import Observed
-from okl.selection.one_sided import log_odds
 
 
 class ClassificationMixin(ClassifierMixin, OutputKernelModel):
@@ -32,8 +32,7 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
 
     _task = "classification"
     _coder: LabelCoder
-    # those of labels and tasks whose rows are all on one side, NaN for the others
-    _log_odds: np.ndarray | None = None
+    _rare_labels: RareLabels | None = None
     class_weight: Any
     temperature: Any
     _chosen_temperature: ClassVar[str | None] = None  # the word for one to be chosen
@@ -84,9 +83,9 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         if classes is not None and self._lacks_rows:
             warn_of_unseen(classes, labels, of_rows(weights), candidates)
         by_label = tasks is not None or kind == "multilabel"
-        self._log_odds = None
+        self._rare_labels = None
         if by_label and self.fit_intercept and "probabilities" in loss.capabilities:
-            self._log_odds = log_odds(observed)
+            self._rare_labels = RareLabels.of(observed)
         given = checked_weights(sample_weight, labels.shape)
         entries = given is not None and given.shape[1] > 1
         one = targets.shape[1] == 1 and coder.kind == "binary" and tasks is None
@@ -162,7 +161,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             each label is present, for all tasks that of ``classes_[1]``. With ``level``
             or ``nodes`` a column for each node. A label, or task, whose rows were all
             on one side in the fit has an infinite intercept: its score is replaced by
-            the log odds with half a row added on each side.
+            the log odds with half a row added on each side. A label with a single row
+            on a side is drawn half way to that (`okl.estimators.rare_labels`).
 
         Raises
         ------
@@ -182,11 +182,9 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         """Return the logarithms of `predict_proba`, without underflow."""
         check_is_fitted(self)
         coder, scores = self._coded_scores(X, task)
-        if self._log_odds is not None:
-            odds = self._log_odds
-            if task is not None:
-                odds = odds[self._tasks_of(task, X).codes]
-            scores = np.where(np.isnan(odds), scores, odds)
+        if self._rare_labels is not None:
+            own = None if task is None else self._tasks_of(task, X).codes
+            scores = self._rare_labels.scores(scores, coder.temperature, own)
         return coder.log_probabilities(scores)
 
     @checks_its_arguments

@@ -256,7 +256,7 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         X, y, targets = super()._enter(X, y, loss, sample_weight, task)
         if self._asks_for_shared_intercepts(X, targets.observed.tasks):
             self._shares_intercepts, self._constant = True, OF_CLASSES
-            self._log_odds = None  # no intercept is infinite
+            self._rare_labels = None  # no intercept is infinite
         return X, y, targets
 
     def _given_structures(self) -> list[Structure]:

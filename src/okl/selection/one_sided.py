@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 
 from okl.problems import Observed
 
@@ -82,6 +82,21 @@ def _unchanged(scores: np.ndarray) -> np.ndarray:
 def log_odds(training: Observed) -> np.ndarray:
     """Return log odds of outputs whose rows are all on one side, NaN for others."""
     return np.where(_one_sided(training), _log_odds(training), np.nan)
+
+
+def one_row(training: Observed) -> tuple[np.ndarray, np.ndarray]:
+    """Return on which side outputs have a single row, and its share of all rows.
+
+    Sides are 1 and -1, zero for other outputs, as for tasks, which have relatives. The
+    shares have half a row of each side added.
+    """
+    on, off = _rows(training)
+    odds = _log_odds(training)
+    side = np.where(on == 1, 1.0, np.where(off == 1, -1.0, 0.0))
+    if training.tasks is not None or training.related:
+        side = np.zeros_like(side)
+    side[(on == 0) | (off == 0)] = 0.0
+    return side, expit(np.where(side < 0, -odds, odds))
 
 
 def _log_odds(training: Observed) -> np.ndarray:
