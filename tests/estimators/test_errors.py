@@ -14,6 +14,7 @@ from sklearn.model_selection import (
     GroupKFold,
     LeaveOneOut,
     RepeatedStratifiedKFold,
+    StratifiedKFold,
 )
 
 import okl.metrics
@@ -846,3 +847,14 @@ def test_labels_that_would_be_ignored_are_refused():
     ):
         with pytest.raises(TypeError, match="got a Series, whose labels would be ign"):
             model.fit(frame, y)
+
+
+def test_folds_of_tasks_are_to_be_given_as_a_list():
+    rng = np.random.default_rng(0)
+    X, y, task = rng.normal(size=(24, 2)), rng.normal(size=24), np.arange(24) % 3
+    search = OutputKernelRegressorCV("linear", "identity", alphas=2)
+    splitter = StratifiedKFold(2)
+    with pytest.raises(ValueError, match=r"Pass cv=list\(splitter.split\(X, labels\)"):
+        search.set_params(cv=splitter).fit(X, y, task=task)
+    search.set_params(cv=list(splitter.split(X, task))).fit(X, y, task=task)
+    assert search.scores_.shape[-1] == 2

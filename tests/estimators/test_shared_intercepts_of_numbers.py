@@ -1,6 +1,7 @@
 """Tasks of numbers by default: one mean for all, and a constant in the kernel."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -204,3 +205,31 @@ def test_tasks_whose_targets_are_all_the_same_are_predicted():
         X[few], np.full(few.sum(), 7.0), task=ids[few]
     )
     assert_allclose(search.predict(X), 7.0)
+
+
+@pytest.mark.parametrize(("factor", "said"), [(1e-3, True), (0.2, False)])
+def test_tasks_of_other_sizes_are_named(factor, said):
+    X, y, ids = tasks(1.0)
+    rows = (ids < 4) & (np.arange(len(ids)) % N_ROWS < 8)
+    X, y, ids = X[rows], y[rows], ids[rows]
+    y = np.where(ids == 2, factor, 1.0) * y
+    # a task of two rows may have any deviation
+    X, y, ids = np.r_[X, X[:2]], np.r_[y, 20.0, 20.0001], np.r_[ids, 9, 9]
+    search = OutputKernelRegressorCV(alphas=3)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(X, y, task=ids)
+    found = [str(one.message) for one in caught]
+    found = [text for text in found if "deviations of the targets of tasks" in text]
+    assert len(found) == said
+    assert all("those of the smallest, 2, hardly count" in text for text in found)
+
+
+@pytest.mark.filterwarnings("error:The standard deviations of the targets")
+def test_tasks_with_scales_of_their_own_may_have_any():
+    X, y, ids = tasks(1.0)
+    rows = (ids < 4) & (np.arange(len(ids)) % N_ROWS < 8)
+    X, y, ids = X[rows], y[rows], ids[rows]
+    y = np.where(ids == 2, 1e-3, 1.0) * y
+    search = OutputKernelRegressorCV(structures="frobenius", alphas=3)
+    assert search.fit(X, y, task=ids).score(X, y, task=ids) > 0

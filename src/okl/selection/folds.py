@@ -66,10 +66,16 @@ def rows_of(splitter: Any, X: Any, y: np.ndarray, **metadata: Any) -> Folds:
             pairs = list(splitter.split(X, y, **metadata))
         except ValueError as error:
             if "members in each class" not in str(error):
+                advice = "Pass another cv."
+                if "groups" in str(error):
+                    advice = "Pass another cv, or groups to fit."
+                elif "target types" in str(error):
+                    advice = (
+                        "Pass cv=list(splitter.split(X, labels)), with classes, or "
+                        "tasks, of which each fold is to have as many."
+                    )
                 raise ValueError(
-                    f"{splitter} cannot split the {len(y)} rows: {error} Pass "
-                    "another cv"
-                    + (", or groups to fit." if "groups" in str(error) else ".")
+                    f"{splitter} cannot split the {len(y)} rows: {error} {advice}"
                 ) from error
             most = int(np.unique(y, return_counts=True)[1].max())
             if most == 1:

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from okl.estimators.fold_notes import notes_of_classes, notes_of_outputs
 from okl.estimators.search.stages import Search
+from okl.estimators.search.task_scales import notes_of_scales
 from okl.estimators.search.to_be_learned import learned_parts
 from okl.estimators.search.trial import Trial
 from okl.estimators.search.trials import Experiment
@@ -72,6 +73,10 @@ def notes(
         learned = learned_parts(trial.kernel, search.learned)
         yield from _edge(trial, low_enough=model.eps is None and bool(learned))
     yield from _unseen(model, search.second, y)
+    if model._shares_intercepts and not is_classifier(model):
+        observed = search.second.targets.observed
+        for text in notes_of_scales(observed, model.output_names_):
+            yield UserWarning, text
     if search.unlearned:
         yield (
             UserWarning,
