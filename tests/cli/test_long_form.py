@@ -1,9 +1,12 @@
 """okl fit and predict of tables in long form: --task-column."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.pipeline import Pipeline
 
 from okl import (
     OutputKernelClassifierCV,
@@ -14,7 +17,7 @@ from okl.cli.data import take_apart
 from okl.cli.errors import UserError
 from okl.cli.search import prepare, search_structures
 from okl.cli.settings import label, parse_settings
-from okl.cli.storage import load_model
+from okl.cli.storage import load_model, save_model
 from okl.structures import Frobenius, Identity, Mean
 from tests.cli.conftest import FEW, FEWER_ALPHAS, SMALL
 
@@ -243,3 +246,24 @@ def test_tasks_of_one_row_have_no_held_out_scores(okl, tmp_path, classes):
     assert result.exit_code == 0, result.stderr
     lines = [line.split() for line in result.stdout.splitlines()]
     assert all(["school", str(i), "-", "-", "-"] in lines for i in range(9))
+
+
+@pytest.mark.parametrize("alpha_per_output", [False, True])
+def test_a_saved_model_knows_how_to_be_fitted_again(fitted, tmp_path, alpha_per_output):
+    """Of learned relations standard deviations take fits without some rows."""
+    folder, _ = fitted
+    saved, table = load_model(folder / "out" / "model.skops"), sample()
+    search = OutputKernelRegressorCV("linear", "frobenius", alphas=3)
+    search.set_params(alpha_per_output=alpha_per_output)
+    X = saved.pipeline[:-1].transform(table[["height", "width"]])
+    search.fit(X, table["mark"], task=table["school"])
+    alpha = np.ravel(search.alpha_)
+    if alpha_per_output:
+        assert np.ptp(alpha) > 0
+    model = OutputKernelRegressor("linear", "frobenius", search.alpha_)
+    model.fit(X, table["mark"], task=table["school"])
+    assert model._process.refits is not None
+    pipeline = Pipeline([*saved.pipeline.steps[:-1], ("model", model)])
+    save_model(replace(saved, pipeline=pipeline), tmp_path / "model.skops")
+    again = load_model(tmp_path / "model.skops").pipeline[-1]
+    assert_allclose(again.noise_variance_, model.noise_variance_, rtol=1e-6)

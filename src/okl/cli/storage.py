@@ -34,13 +34,15 @@ from okl.coding.tasks import LongCoefficients, Tasks
 from okl.estimators.label_coder import LabelCoder
 from okl.estimators.process import Process
 from okl.estimators.rare_labels import RareLabels
+from okl.estimators.refits import Refits
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.units import Units
 from okl.kernels import KERNELS, Columns, Constant, Product, Sum
 from okl.losses import LOSSES
 from okl.output_kernels import SpectralKernel, TreeKernel
 from okl.posterior import PredictiveVariance, SeparateVariances, TaskVariances
-from okl.structures import STRUCTURES, Tree
+from okl.problems import Observed
+from okl.structures import STRUCTURES, Scaled, Tree
 from okl.trees import Levels, NodeNames
 
 # The format of the files that `save_model` writes. It is increased whenever older files
@@ -221,8 +223,11 @@ def trusted_types() -> set[str]:
         OutputKernelClassifier,
         OutputKernelRegressor,
         PredictiveVariance,
+        Observed,
         Process,
         RareLabels,
+        Refits,
+        Scaled,
         ScoreFunction,
         SeparateVariances,
         TableModel,

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from okl.coding.tasks import COLUMNS, Tasks
+from okl.estimators.exact_outputs import without_remains
+from okl.estimators.refits import Refits
 from okl.estimators.score_function import ScoreFunction
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.units import Units
@@ -28,8 +30,6 @@ from okl.posterior import (
     covariances_left_out,
 )
 
-# Residuals of a constant output up to this part of those of others count as zero.
-_REMAINS = 1e-4
 _MEASURED = {"_residuals", "_left_out", "calibration", "correlation"}
 
 
@@ -59,6 +59,8 @@ class Process:
     filled : array of bool (n_samples, n_outputs) or None
         Targets that were not observed but filled in before the fit: they say nothing of
         the size of errors.
+    refits : Refits or None
+        Fits without some rows, where the residuals of rows left out need them.
     """
 
     posterior: Posterior
@@ -69,6 +71,7 @@ class Process:
     tasks: Tasks | None
     units: Units
     filled: np.ndarray | None = None
+    refits: Refits | None = None
 
     @classmethod
     def of(
@@ -76,19 +79,21 @@ class Process:
         posterior: Posterior | None,
         function: ScoreFunction,
         targets: TrainingTargets,
-        alpha: float,
         units: Units,
+        refits: Refits,
     ) -> Process | None:
-        """Return the process of a fit at alpha; None where there is no posterior."""
+        """Return the process of a fit; None where there is no posterior."""
         if posterior is None:
             return None
         observed, unit = targets.observed, targets.output_weights
         weights, tasks = observed.weights, observed.tasks
-        noise = np.full(observed.n_outputs, alpha)
+        noise = np.full(observed.n_outputs, refits.alpha)
         if unit is not None:
             noise /= unit
             weights = weights / (unit if tasks is None else tasks.spread(unit))
-        return cls(posterior, function, observed.targets, weights, noise, tasks, units)
+        told = observed.targets, weights, noise, tasks, units
+        again = refits if refits.needed else None
+        return cls(posterior, function, *told, refits=again)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave behind what can be measured again."""
@@ -119,10 +124,12 @@ class Process:
             self.noise,
             self.tasks,
         )
-        residuals = _without_remains(
-            left.residuals, self.targets, self.weights, self.tasks
-        )
-        return replace(left, residuals=residuals)
+        residuals = left.residuals
+        if self.refits is not None:
+            found = self.refits.residuals(self.function.kernel, self.function.rows)
+            residuals = np.where(np.isnan(residuals), np.nan, found)
+        known = self.targets, self.weights, self.tasks
+        return replace(left, residuals=without_remains(residuals, *known))
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -270,23 +277,3 @@ class Process:
         covariance = deviations[:, :, None] * deviations[:, None]
         covariance *= self.correlation
         return covariance
-
-
-def _without_remains(
-    residuals: np.ndarray,
-    targets: np.ndarray,
-    weights: np.ndarray | None,
-    tasks: Tasks | None,
-) -> np.ndarray:
-    """Return residuals, zero for constant outputs that are fitted but for rounding.
-
-    What rounding, or the tolerance of the fit, leaves of these is no noise: taken for
-    it, any other value of such an output would move the other outputs without bounds.
-    """
-    outputs = COLUMNS if tasks is None else tasks
-    units = Units.of(targets, weights, tasks, free_intercept=True)
-    squares = outputs.sums(np.nan_to_num(residuals**2))
-    rounding = np.finfo(np.float64).eps * np.abs(units.mean)
-    least = np.maximum(_REMAINS**2 * squares.max(), len(residuals) * rounding**2)
-    exact = outputs.spread(units.constant & (squares <= least))
-    return np.where(exact & ~np.isnan(residuals), 0.0, residuals)

@@ -14,6 +14,7 @@ from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
 from okl.estimators.output_names import matched, set_output_names, weights_in_order
 from okl.estimators.process import NoProcessError, Process
+from okl.estimators.refits import Refits
 from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.estimators.shared_intercepts import SHARED
 from okl.estimators.targets import TrainingTargets, observed_targets
@@ -90,8 +91,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             ),
             self._function,
             targets,
-            alpha,
             self._units,
+            Refits.of(formulation, targets.observed, alpha, self.max_iter),
         )
         shown = targets.shown_units or self._units
         mean, scale = shown.mean, shown.scale
@@ -165,7 +166,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
 
         The first call decomposes the kernel matrix of the training rows; targets
         observed in different rows, as they are in long form, take a larger system for
-        each block of outputs that L ties together.
+        each block of outputs that L ties together and, if L was learned, five fits.
 
         Parameters
         ----------

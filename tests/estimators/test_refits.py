@@ -1,0 +1,144 @@
+"""Errors of rows left out, where the output kernel was learned from each of them."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from okl import OutputKernelRegressor
+from okl.estimators.refits import Refits
+from okl.kernels import Gaussian, Linear
+from okl.losses import Squared
+from okl.problems import Observed
+from okl.structures import Frobenius, Identity, Mean, Sparse, TraceBall
+
+KERNEL, ALPHA = Gaussian(0.3), 0.5
+LEARNED = ["frobenius", "low_rank", Sparse(0.1), TraceBall(5.0)]
+
+
+def tasks_of(n_rows, seed=0, n_tasks=30):
+    """Return rows, targets and tasks, of rows to learn from and of others."""
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=3) + 0.5 * rng.normal(size=(n_tasks, 3))
+
+    def rows(n):
+        task = np.repeat(np.arange(n_tasks), n)
+        X = rng.normal(size=(len(task), 3))
+        y = np.sum(X * weights[task], axis=1) + 0.5 * rng.normal(size=len(task))
+        return X, y + task % 3, task
+
+    return rows(n_rows), rows(10)
+
+
+def model_of(structure, **options):
+    return OutputKernelRegressor(KERNEL, structure, ALPHA, **options)
+
+
+@pytest.mark.parametrize("structure", ["frobenius", "low_rank"])
+@pytest.mark.parametrize("n_rows", [2, 3, 5])
+def test_intervals_of_tasks_of_few_rows_hold_new_targets(structure, n_rows):
+    inside, ratio = [], []
+    for seed in range(3):
+        (X, y, task), (new, truth, asked) = tasks_of(n_rows, seed)
+        model = model_of(structure).fit(X, y, task=task)
+        low, high = model.predict_interval(new, 0.9, task=asked)
+        inside.append(np.mean((low <= truth) & (truth <= high)))
+        predicted = model.predict(new, task=asked)
+        how = {"return_std": True, "include_noise": True, "task": asked}
+        _, std = model.predict(new, **how)
+        ratio.append(np.mean(std**2) / np.mean((truth - predicted) ** 2))
+    assert 0.8 < np.mean(inside) < 0.97
+    assert 0.6 < np.mean(ratio) < 1.6
+
+
+@pytest.mark.parametrize("structure", LEARNED, ids=repr)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_they_are_those_of_fits_without_the_rows(structure, fit_intercept):
+    (X, y, task), _ = tasks_of(4, n_tasks=12)
+    y[:7] *= 2.0
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
+    weights[::9] = 0.0
+    options = {"normalize_y": False, "fit_intercept": fit_intercept}
+    model = model_of(structure, **options).fit(X, y, weights, task=task)
+    refits = model._gaussian_process().refits
+    found = refits.residuals(model.kernel_, X)[:, 0]
+    counted = weights > 0
+    assert_array_equal(np.isnan(found), ~counted)
+    held_out = np.zeros(len(y), dtype=int)
+    for train, test in refits._folds():
+        assert counted[train].all()
+        assert counted[test].all()
+        again = model_of(structure, tol=1e-5, **options)
+        again.fit(X[train], y[train], weights[train], task=task[train])
+        known = test[np.isin(task[test], task[train])]
+        expected = y[known] - again.predict(X[known], task=task[known])
+        assert_allclose(found[known], expected, atol=0.1)
+        held_out[test] += 1
+    assert_array_equal(held_out, counted)
+
+
+def test_they_are_what_the_noise_is_measured_by():
+    (X, y, task), _ = tasks_of(4)
+    model = model_of("frobenius").fit(X, y, task=task)
+    process = model._gaussian_process()
+    found = process.refits.residuals(model.kernel_, X)
+    assert_allclose(process._left_out.residuals, found)
+    held = process._left_out.without(None).variances
+    assert held.shape == found.shape
+    assert np.mean(found**2) > 2 * np.mean(process._residuals**2)
+
+
+def test_the_order_of_rows_has_no_say():
+    (X, y, task), _ = tasks_of(4)
+    order = np.random.default_rng(0).permutation(len(y))
+    one = model_of("frobenius", tol=1e-9).fit(X, y, task=task)
+    two = model_of("frobenius", tol=1e-9).fit(X[order], y[order], task=task[order])
+    assert_allclose(one.noise_variance_, two.noise_variance_, rtol=1e-4)
+
+
+def test_a_matrix_with_one_target_a_row_is_the_same():
+    (X, y, task), _ = tasks_of(4, n_tasks=10)
+    Y = np.full((len(y), 10), np.nan)
+    Y[np.arange(len(y)), task] = y
+    long = model_of("frobenius", tol=1e-9).fit(X, y, task=task)
+    wide = model_of("frobenius", tol=1e-9).fit(X, Y)
+    found = wide._gaussian_process()._left_out.residuals[np.arange(len(y)), task]
+    expected = long._gaussian_process()._left_out.residuals[:, 0]
+    assert_allclose(found, expected, atol=1e-2)
+
+
+def test_a_fitted_model_keeps_what_it_takes():
+    (X, y, task), _ = tasks_of(3)
+    model = model_of("low_rank").fit(X, y, task=task)
+    again = pickle.loads(pickle.dumps(model))
+    assert_allclose(again.noise_variance_, model.noise_variance_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("structure", [Identity(), Mean(3.0)], ids=repr)
+def test_a_given_output_kernel_needs_none(structure):
+    (X, y, task), _ = tasks_of(3)
+    assert model_of(structure).fit(X, y, task=task)._process.refits is None
+
+
+def test_rows_with_several_targets_need_none():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 4))
+
+    def needed(Y, weights=None):
+        how = Squared(), weights
+        return Refits(Observed(Y, *how), Frobenius(), 1.0, True, 10).needed
+
+    seen = np.zeros(Y.shape)
+    seen[:, :2] = 1.0
+    assert not needed(Y)
+    assert not needed(Y, rng.random((40, 1)))
+    assert not needed(Y, seen)
+    assert not needed(Y[:, :1], seen[:, :1])
+    seen[0, 0] = 0.0
+    assert needed(Y, seen)
+    kernel = [KERNEL, Linear()]
+    Y[:, 1:] = np.where(rng.random((40, 3)) < 0.9, np.nan, Y[:, 1:])
+    several = OutputKernelRegressor(kernel, ["frobenius", "identity"]).fit(X, Y)
+    assert several._process.refits is not None
+    assert np.all(several.noise_variance_ > 0)
