@@ -166,6 +166,39 @@ def test_a_power_is_taken_where_it_predicts_entries_better():
     assert not with_inputs.transformer_.by_power.any()
 
 
+def test_columns_that_are_related_by_their_logarithms_all_have_a_power():
+    # some of them alone do not gain much by it, and would break the relations
+    rng = np.random.default_rng(0)
+    logs = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 12))
+    logs += 0.6 * rng.normal(size=logs.shape)
+    table = holes(np.exp(logs / logs.std(axis=0)))
+    assert OutputKernelImputer().fit(table).transformer_.by_power.all()
+    # and logarithms, normal already, have none
+    assert not OutputKernelImputer().fit(holes(logs)).transformer_.by_power.any()
+
+
+def test_a_mixture_of_units_is_not_worse_than_one():
+    # sizes of cells and their areas: many columns gain by a power, if all have it
+    whole = load_breast_cancer().data[:200]
+    errors = {"auto": 0.0, "standardize": 0.0}
+    for seed in (2, 6, 7):
+        hidden = np.random.default_rng(seed).random(whole.shape) < 0.2
+        for way in errors:
+            imputer = OutputKernelImputer(transform_y=way)
+            filled = imputer.fit_transform(np.where(hidden, np.nan, whole))
+            off = (filled - whole) / whole.std(axis=0)
+            errors[way] += np.mean(off[hidden] ** 2)
+    assert errors["auto"] <= errors["standardize"]
+
+
+def test_a_column_that_is_constant_but_for_rounding_judges_nothing():
+    table = holes(np.exp(related(150) / [1.0, 10.0, 0.1]))
+    constant = np.full((150, 1), 1e20)
+    constant[::2] = np.nextafter(1e20, 0)
+    imputer = OutputKernelImputer().fit(np.hstack([table, constant]))
+    assert imputer.transformer_.by_power[:3].all()
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("way", ["auto", "yeo-johnson"])
 def test_a_power_beyond_its_pole_is_no_matter_of_the_user(way):

@@ -2,8 +2,12 @@
 
 An entry of a standardised column is filled in with its mean, which has the least
 squared error; a power transformation removes skew, and fills in the median. The entries
-of a column themselves show which suits it: each is predicted from the others of its
-row, after both transformations, and the errors are compared in the units of the table.
+themselves show which suits: each is predicted from the others of its row, and the
+errors are compared in the units of the table. Three tables are judged so: all columns
+standardised, all transformed by a power, and a mixture of the two. What a power does
+for a column it may do by way of the others, which were transformed too: columns that
+are related as they are, or by their logarithms, are no longer if only some of them are
+transformed. So the mixture is judged as a whole, beside the other two.
 """
 
 from __future__ import annotations
@@ -18,11 +22,16 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer, Standar
 from okl.posterior import RowDistribution
 
 WAYS = ("auto", "yeo-johnson", "standardize", None)
-# Squared error of entries, relative to that of standardised columns, below which the
-# power transformation is taken.
+# Squared error of a column where all have a power, relative to that where all are
+# standardised, below which the mixture has it by power.
 _CLEARLY = 0.8
+# Mean squared error of a table, relative to that of simpler units, below which it is
+# taken: about normal columns are much the same by power.
+_BETTER = 0.99
 # Rows that judge it.
 _ROWS = 1000
+# A standard deviation that is rounding, relative to the mean.
+_CONSTANT = 1e-12
 # Standard deviations, in these units and in those of the table, that an entry may be
 # beyond the observed ones of its column: the inverse of a power has a pole.
 _BEYOND = 1.0
@@ -76,12 +85,7 @@ class ColumnUnits:
         units = cls(plain.fit(table), power, sizes, none, *extremes)
         if way == "yeo-johnson":
             return replace(units, by_power=~none)
-        if way == "auto":
-            some = _some_of(table)
-            errors = units._errors(some)
-            by_power = replace(units, by_power=~none)._errors(some) < _CLEARLY * errors
-            return replace(units, by_power=by_power)
-        return units
+        return units._judged(_some_of(table)) if way == "auto" else units
 
     def transform(self, table: np.ndarray) -> np.ndarray:
         """Return a table (n, n_columns) in these units."""
@@ -108,11 +112,33 @@ class ColumnUnits:
         inside = np.clip(inside, self.smallest - away, self.largest + away)
         return np.where(self.by_power, inside, table)
 
+    def _judged(self, table: np.ndarray) -> ColumnUnits:
+        """Return the best of plain columns, which these are, a mixture and powers."""
+        everywhere = replace(self, by_power=~self.by_power)
+        plain, power = self._errors(table), everywhere._errors(table)
+        mixed = power < _CLEARLY * plain
+        others = [(everywhere, power)]
+        if mixed.any() and not mixed.all():
+            mixture = replace(self, by_power=mixed)
+            others.insert(0, (mixture, mixture._errors(table)))
+        best, least = self, plain.mean()
+        for units, errors in others:
+            if errors.mean() < _BETTER * least:
+                best, least = units, errors.mean()
+        return best
+
     def _errors(self, table: np.ndarray) -> np.ndarray:
-        """Return the squared error of each column, predicted from those of its row."""
+        """Return the squared error of each column, predicted from those of its row.
+
+        Relative to the variance of the column; zero if that is rounding.
+        """
         values = self.transform(table)
         expected = RowDistribution.of(values).from_others(values)
-        return np.nanmean((self.inverse_transform(expected) - table) ** 2, axis=0)
+        off = self.inverse_transform(expected) - table
+        std = np.sqrt(self.plain.var_)
+        varying = std > _CONSTANT * np.abs(self.plain.mean_)
+        off = np.where(varying, off, 0.0) / np.where(varying, std, 1.0)
+        return np.nanmean(off**2, axis=0)
 
 
 def _size(column: np.ndarray) -> float:

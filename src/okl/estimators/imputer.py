@@ -1,11 +1,11 @@
 """Filling in tables of which entries are missing.
 
-Rows are taken to be normal, once columns are standardised or, where that predicts them
-better, transformed by a power. Without inputs all rows have one mean and covariance,
-found by expectation-maximisation over what was observed; with inputs the mean is a
-function of them that a regressor learns, and the covariance that of its errors in rows
-left out. Either way a missing entry becomes the mean given what was observed in its
-row, mapped back to the column's units.
+Rows are taken to be normal, once columns are standardised or, where that predicts
+entries better, transformed by a power. Without inputs all rows have one mean and
+covariance, found by expectation-maximisation over what was observed; with inputs the
+mean is a function of them that a regressor learns, and the covariance that of its
+errors in rows left out. Either way a missing entry becomes the mean given what was
+observed in its row, mapped back to the column's units.
 """
 
 from __future__ import annotations
@@ -241,11 +241,12 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         `sklearn.preprocessing.StandardScaler`: entries are filled in with means, of
         least squared error. ``"yeo-johnson"`` by `PowerTransformer` on what was
         observed, which takes skew away: entries are medians, at most one standard
-        deviation of the transformed column beyond what was observed. ``"auto"`` is the
-        power for columns whose entries it predicts clearly better from the others of
-        their rows, with less than 0.8 of the squared error in the units of the table,
-        and ``"standardize"`` for others, and wherever there are inputs, on which
-        entries may depend in other ways than on each other. None is nothing.
+        deviation of the transformed column beyond what was observed. ``"auto"`` is
+        what predicts entries best from the others of their rows: ``"standardize"``, a
+        power for all columns, or one only for those whose squared error it takes below
+        0.8 of that without. A power has to save a hundredth of the error of the table,
+        in variances of its columns. With inputs, on which entries may depend in other
+        ways than on each other, it is ``"standardize"``. None is nothing.
     n_iter : int, default=5
         With inputs, how many times the regressor is fitted again, with the kernel and
         the alpha of the first fit, to the table as it was filled in before. Outputs
