@@ -92,6 +92,24 @@ def test_related_labels_take_longer_the_more_there_are():
     assert seconds(90, "identity") < 2.2 * seconds(45, "identity")
 
 
+def test_learning_a_kernel_takes_longer_the_more_classes_share_a_row(monkeypatch):
+    unit = "okl.estimators.search.forecast._unit"
+    monkeypatch.setattr(unit, lambda: 2e-10)  # of some machine
+    rows = np.random.default_rng(0).normal(size=(600, 4))
+
+    def seconds(y):
+        loss = "softmax" if y.ndim == 1 else "logistic"
+        search = OutputKernelClassifierCV("auto", "identity", loss=loss)
+        return search.forecast(rows, y).seconds
+
+    few, many = (np.arange(600) % n_classes for n_classes in (40, 80))
+    assert seconds(many) > 2.2 * seconds(few)
+    # labels are losses of their own, which take time in proportion to their number
+    labels = np.random.default_rng(1).integers(2, size=(600, 80))
+    assert seconds(labels) < 2.2 * seconds(labels[:, :40])
+    assert seconds(labels[:, :40]) > 2.2 * seconds(labels[:, :4])
+
+
 def test_memory_of_the_decomposition_that_says_the_alphas_of_outputs():
     # it is kept for the fit to all rows, beside the folds
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -56,11 +57,12 @@ _INSIDE = 400.0
 # many decompositions each is worth, and products with one column, for the kernel and
 # its derivatives, what a column of X adds to the distances, and a target to arrays of
 # targets, besides its part of four products. For other losses each takes as long as
-# four fits to every fold, for the value and the derivative, and a few hundredths of a
-# second at least.
+# four fits to every fold, for the value and the derivative, and some milliseconds for
+# each fold at least. Where the outputs are classes of one row they share its second
+# derivative: fits take more steps the more there are, twice as long with _CLASSES.
 _ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
 _FACTORISED, _DIFFERENTIATED, _DISTANCES, _TARGET = 0.5, 1500.0, 6.0, 300.0
-_EVALUATIONS_OF_FOLDS, _OF_FOLD, _FOLD_SECONDS = 60.0, 4.0, 1.5e-2
+_EVALUATIONS_OF_FOLDS, _OF_FOLD, _FOLD_SECONDS, _CLASSES = 60.0, 4.0, 4e-3, 50.0
 # Learning a kernel that was named takes as long as that if it has so many parts.
 _PARTS = 8.0
 # Seconds of a block of rows of a matrix that is not stored, however few they are.
@@ -210,9 +212,12 @@ def _of_learning(learning: KernelLearning | None) -> float:
         return 0.0
     (n, m), weights = learning.observed.targets.shape, learning.observed.weights
     if learning.folds:
-        work = _OF_FOLD * _KNOWN * n**2 * max(m, _FEW) * _PRODUCT
-        each = _unit() * work + _FOLD_SECONDS
-        return _EVALUATIONS_OF_FOLDS * len(learning.folds) * each
+        of_classes = "differences" in learning.observed.loss.capabilities
+        longer = 1 + of_classes * m / _CLASSES
+        work = _OF_FOLD * _KNOWN * longer * n**2 * m * _PRODUCT
+        each = len(learning.folds) * (_unit() * work + _FOLD_SECONDS)
+        of_kernel = _unit() * _of_kernel_and_derivatives(n, learning.X.shape[1])
+        return _EVALUATIONS_OF_FOLDS * (each + of_kernel)
     d, sizes = learning.X.shape[1], np.array([n])
     evaluations = _evaluations(n, d)
     if not learning.observed.complete and weights is not None:
@@ -248,9 +253,14 @@ def _of_likelihood(sizes: np.ndarray, n_features: int, n_outputs: int) -> float:
     Each is of the targets of so many outputs.
     """
     work = _FACTORISED * sizes**3.0
-    work += (_DIFFERENTIATED * _PRODUCT + _DISTANCES * n_features) * sizes**2.0
+    work += _of_kernel_and_derivatives(sizes, n_features)
     work += n_outputs * sizes * (_TARGET + 4 * _PRODUCT * sizes)
     return _unit() * float(np.sum(work))
+
+
+def _of_kernel_and_derivatives(n_samples: Any, n_features: int) -> Any:
+    """Return the work on a kernel that is learned, and on its derivatives."""
+    return (_DIFFERENTIATED * _PRODUCT + _DISTANCES * n_features) * n_samples**2.0
 
 
 @cache
