@@ -233,3 +233,36 @@ def test_tasks_with_scales_of_their_own_may_have_any():
     y = np.where(ids == 2, 1e-3, 1.0) * y
     search = OutputKernelRegressorCV(structures="frobenius", alphas=3)
     assert search.fit(X, y, task=ids).score(X, y, task=ids) > 0
+
+
+@pytest.mark.filterwarnings("error:The training part of")
+def test_rows_of_tasks_that_have_no_other_say_how_tasks_are_related():
+    """One large task alone would choose among the relations by its noise."""
+    ours, of_large = [], []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        weights = rng.normal(size=4) + 0.3 * rng.normal(size=(31, 4))
+
+        def rows(sizes, rng=rng, weights=weights):
+            ids = np.repeat(np.arange(31), sizes)
+            X = rng.normal(size=(len(ids), 4))
+            noise = 0.5 * rng.normal(size=len(ids))
+            return X, np.sum(X * weights[ids], axis=1) + noise, ids
+
+        X, y, ids = rows([100] + 30 * [1])
+        new, truth, asked = rows([0] + 30 * [10])
+        search = OutputKernelRegressorCV().fit(X, y, task=ids)
+        ours.append(mean_squared_error(truth, search.predict(new, task=asked)))
+        alone = OutputKernelRegressorCV(structures="identity")
+        predicted = alone.fit(X[:100], y[:100]).predict(new)
+        of_large.append(mean_squared_error(truth, predicted))
+    assert np.mean(ours) < np.mean(of_large)
+
+
+def test_tasks_of_one_row_each_may_be_searched():
+    X, y, ids = tasks(0.3)
+    X, y, ids = X[::N_ROWS], y[::N_ROWS], ids[::N_ROWS]
+    search = OutputKernelRegressorCV(alphas=3).fit(X, y, task=ids)
+    assert np.isfinite(search.best_score_)
+    with pytest.raises(ValueError, match="tasks without training rows"):
+        OutputKernelRegressorCV(structures="frobenius", alphas=3).fit(X, y, task=ids)

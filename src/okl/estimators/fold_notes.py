@@ -59,10 +59,21 @@ def notes_of_classes(
 
 
 def notes_of_outputs(
-    observed: Observed, folds: Folds, names: np.ndarray | None, *, judged: bool = True
+    observed: Observed,
+    folds: Folds,
+    names: np.ndarray | None,
+    *,
+    judged: bool = True,
+    one_unit: bool = False,
 ) -> Iterator[str]:
-    """Yield notes on the outputs, whose rows may be ``judged`` in such folds or not."""
-    lacking = [observed.restrict(train).unobserved() for train, _ in folds]
+    """Yield notes on the outputs, whose rows may be ``judged`` in such folds or not.
+
+    In one unit the row of a task that has no other is judged all the same.
+    """
+    alone = np.flatnonzero(one_unit & observed.of_one_row())
+    lacking = [
+        np.setdiff1d(observed.restrict(train).unobserved(), alone) for train, _ in folds
+    ]
     if names is not None:
         lacking = [np.asarray(names)[few] for few in lacking]
     kind = ("output", "outputs") if observed.tasks is None else ("task", "tasks")

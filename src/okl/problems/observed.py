@@ -63,6 +63,14 @@ class Observed(TargetsLoss):
         sums = np.broadcast_to(sums, (self.n_outputs,))
         return np.flatnonzero(sums == 0)
 
+    def of_one_row(self) -> Array:
+        """Tell which outputs have a single target that counts (n_outputs,)."""
+        counted = np.ones((self.targets.shape[0], 1))
+        if self.weights is not None:
+            counted = (self.weights > 0).astype(np.float64)
+        sums = counted.sum(axis=0) if self.tasks is None else self.tasks.sums(counted)
+        return np.broadcast_to(sums, (self.n_outputs,)) == 1
+
     def one_sided(self) -> tuple[Array, Array]:
         """Return the classes that no row is of, or all rows, and the largest targets.
 

@@ -120,12 +120,23 @@ def refuse_empty(folds: Folds, observed: Observed) -> None:
                 )
 
 
-def of_known_tasks(folds: Folds, observed: Observed) -> Folds:
+def of_known_tasks(
+    folds: Folds, observed: Observed, *, one_unit: bool = False
+) -> Folds:
     """Return folds that test no row of a task without training rows.
 
     What targets are normalised by is from all rows: a single row of a task would be
     predicted by itself, and the better the less the inputs count. A fold that has no
     other rows keeps these.
+
+    Parameters
+    ----------
+    folds : list of pairs of arrays
+    observed : Observed
+        In long form.
+    one_unit : bool, default=False
+        Whether all tasks are normalised by the same numbers. The row of a task that has
+        no other is tested then: only so it has a say in how tasks are related.
 
     Raises
     ------
@@ -133,10 +144,11 @@ def of_known_tasks(folds: Folds, observed: Observed) -> Folds:
         If no fold has other rows.
     """
     assert observed.tasks is not None
-    known, judges = [], False
+    codes, known, judges = observed.tasks.codes, [], False
+    alone = one_unit & observed.of_one_row()
     for train, test in folds:
         new = observed.restrict(train).unobserved()
-        kept = test[~np.isin(observed.tasks.codes[test], new)]
+        kept = test[~np.isin(codes[test], new) | alone[codes[test]]]
         counts = len(observed.restrict(kept).counted()) > 0
         judges |= counts
         known.append((train, kept if counts else test))

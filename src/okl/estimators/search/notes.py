@@ -116,6 +116,7 @@ def _unseen(
     else:
         names = getattr(model, "output_names_", None)
         judged = is_classifier(model) or observed.tasks is None
-        texts = notes_of_outputs(observed, folds, names, judged=judged)
+        how = {"judged": judged, "one_unit": not judged and model._shares_intercepts}
+        texts = notes_of_outputs(observed, folds, names, **how)
     for text in texts:
         yield UserWarning, text

@@ -125,5 +125,6 @@ def _with_folds(
     )
     refuse_empty(folds, observed)
     if observed.tasks is not None and not is_classifier(model):
-        folds = of_known_tasks(folds, observed)
+        one_unit = model._shares_intercepts
+        folds = of_known_tasks(folds, observed, one_unit=one_unit)
     return replace(experiment, folds=folds, judge=experiment.judge.of_folds(folds))
