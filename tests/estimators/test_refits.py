@@ -142,3 +142,12 @@ def test_rows_with_several_targets_need_none():
     several = OutputKernelRegressor(kernel, ["frobenius", "identity"]).fit(X, Y)
     assert several._process.refits is not None
     assert np.all(several.noise_variance_ > 0)
+
+
+def test_the_only_row_of_a_task_says_nothing_of_errors():
+    (X, y, task), _ = tasks_of(4)
+    rows = np.flatnonzero((task > 0) | (np.arange(len(task)) == 0))
+    model = model_of("frobenius").fit(X[rows], y[rows], task=task[rows])
+    left = model._gaussian_process()._left_out.residuals[:, 0]
+    assert_array_equal(np.isnan(left), task[rows] == 0)
+    assert np.all(np.isfinite(model.noise_variance_))

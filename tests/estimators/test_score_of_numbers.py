@@ -8,6 +8,8 @@ from sklearn.metrics import d2_pinball_score, make_scorer, r2_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from okl import OutputKernelRegressor, OutputKernelRegressorCV
+from okl.estimators.score_of_numbers import ScoreOfNumbers
+from okl.estimators.search.held_out_regressor import HeldOutRegressor
 from okl.estimators.units import in_units
 from okl.kernels import Gaussian
 from okl.losses import Huber, Quantile, Squared
@@ -143,3 +145,12 @@ def test_two_of_three_rows_of_a_task_may_be_alike():
     assert 0.5 < b < 0.8
     assert a >= c >= b  # of a single row: that of the others
     assert_allclose(model.y_mean_, [1e-3, 0.0, 7.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("quantile", "own"), [(None, True), (0.5, True), (0.9, True), (0.95, False)]
+)
+def test_a_constant_that_fits_the_few_rows_of_a_fold_is_no_measure(quantile, own):
+    folds = [(np.arange(45, 90), np.arange(45)), (np.arange(45), np.arange(45, 90))]
+    stand_in = HeldOutRegressor(False, ScoreOfNumbers(quantile))
+    assert (stand_in.for_folds(Y, folds, None).spread is None) == own
