@@ -33,10 +33,13 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from okl.coding.tasks import Tasks
-from okl.numerics.memory import require_memory
+from okl.numerics.memory import available_memory
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.posterior.coordinates import Coordinates
-from okl.posterior.systems import REMEDY, EntrySystem, system_of
+from okl.posterior.systems import EntrySystem, system_of
+
+# The part of the free memory that matrices of all outputs may take.
+_PART = 0.5
 
 
 @dataclass(frozen=True)
@@ -149,12 +152,6 @@ class EntryMoments:
         training = coordinates.training()
         m, r = weights.shape[1], training.shape[1]
         size = r + free_intercept
-        require_memory(
-            8 * m * size**2,
-            f"The standard deviation of {m} outputs that were observed in different "
-            f"rows ({m} matrices of {size} x {size})",
-            REMEDY,
-        )
         matrices = np.empty((m, size, size))
         for outputs, factor in _blocks(output_kernel, m):
             matrices[outputs] = system_of(
@@ -165,22 +162,28 @@ class EntryMoments:
                 matrices[outputs[:, None], range(r), range(r)] -= own[:, None]
         return cls(matrices, free_intercept)
 
+    @staticmethod
+    def pay(n_rows: int, size: int, n_outputs: int) -> bool:
+        """Tell whether matrices of all outputs are worth it for so many rows, and fit.
+
+        To find one takes as long as the variances of as many rows as its size. While
+        they are found there are two of each.
+        """
+        room = available_memory()
+        fit = room is None or 2 * 8 * n_outputs * size**2 < _PART * room
+        return n_rows > size and fit
+
     def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
-        """Return the quadratic forms of rows (n, n_outputs), or (n, 1) of own tasks."""
+        """Return the quadratic forms of rows (n, n_outputs), of all outputs."""
+        assert tasks is None  # those of one output a row come from its system
         if self.free_intercept:
             phi = np.column_stack([phi, np.ones(phi.shape[0])])
-        if tasks is None:
-            forms = [_forms(phi, matrix) for matrix in self.matrices]
-            return np.stack(forms, axis=1)
-        own = np.empty((phi.shape[0], 1))
-        for task, rows in tasks.groups():
-            own[rows, 0] = _forms(phi[rows], self.matrices[task])
-        return own
+        return np.stack([_forms(phi, matrix) for matrix in self.matrices], axis=1)
 
 
 @dataclass(frozen=True)
-class EntryCovariances:
-    """The covariance of outputs, from the system of each block that L ties together.
+class OutputSystems:
+    """Variances and covariances of outputs, from the system of each block of L.
 
     Attributes
     ----------
@@ -192,6 +195,11 @@ class EntryCovariances:
     blocks: tuple[tuple[np.ndarray, np.ndarray, EntrySystem], ...]
     n_outputs: int
 
+    @property
+    def largest(self) -> int:
+        """The size of the largest system."""
+        return max(system.size for _, _, system in self.blocks)
+
     @classmethod
     def of(
         cls,
@@ -201,7 +209,7 @@ class EntryCovariances:
         weights: np.ndarray,
         *,
         free_intercept: bool,
-    ) -> EntryCovariances:
+    ) -> OutputSystems:
         """Factorise the systems, as `EntryMoments.of`."""
         training, m = coordinates.training(), weights.shape[1]
         blocks = tuple(
@@ -224,6 +232,33 @@ class EntryCovariances:
             own = system.covariance(phi)
             own += rest[:, None, None] * (factor @ factor.T)
             found[:, outputs[:, None], outputs] = own
+        return found
+
+    def variances(
+        self, phi: np.ndarray, rest: np.ndarray, tasks: Tasks | None = None
+    ) -> np.ndarray:
+        """Return the variances of outputs at rows (n, m), or (n, 1) of own tasks.
+
+        Rest as above.
+        """
+        n = len(phi)
+        if tasks is None:
+            found = np.zeros((n, self.n_outputs))
+            for outputs, factor, system in self.blocks:
+                for number, output in enumerate(outputs):
+                    same = np.full(n, number)
+                    found[:, output] = system.variances(phi, same)
+                found[:, outputs] += rest[:, None] * np.sum(factor**2, axis=1)
+            return found
+        found = np.zeros((n, 1))
+        for outputs, factor, system in self.blocks:
+            numbers = np.full(self.n_outputs, -1)
+            numbers[outputs] = np.arange(len(outputs))
+            rows = np.flatnonzero(numbers[tasks.codes] >= 0)
+            if len(rows):
+                own = numbers[tasks.codes[rows]]
+                size = np.sum(factor[own] ** 2, axis=1)
+                found[rows, 0] = system.variances(phi[rows], own) + rest[rows] * size
         return found
 
     def along(

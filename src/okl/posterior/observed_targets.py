@@ -54,6 +54,27 @@ class ObservedTargets:
             drift = whitened(root, own.astype(np.float64))
         return cls(root, drift)
 
+    def variances(
+        self, prior: np.ndarray, told: np.ndarray, outputs: np.ndarray
+    ) -> np.ndarray:
+        """Return the variance of f + b of rows (n,), of one output each.
+
+        Parameters
+        ----------
+        prior : array (n,)
+            P of the output of each row.
+        told : array (n_observed, n)
+            k of it.
+        outputs : array of int (n,)
+        """
+        told = whitened(self.root, told)
+        variances = prior - np.sum(told * told, axis=0)
+        if self.drift is not None:
+            left = np.eye(self.drift.shape[1])[:, outputs] - self.drift.T @ told
+            half = whitened(cholesky_root(self.drift.T @ self.drift), left)
+            variances += np.sum(half * half, axis=0)
+        return variances
+
     def covariance(self, prior: np.ndarray, told: np.ndarray) -> np.ndarray:
         """Return the covariance of f + b of rows (n, m, m).
 
@@ -105,6 +126,19 @@ def gram_by_row(columns: np.ndarray) -> np.ndarray:
     """Return the products of columns (k, n, m) of the same row, (n, m, m)."""
     by_row = columns.transpose(1, 2, 0)
     return by_row @ by_row.transpose(0, 2, 1)
+
+
+def grams(left: np.ndarray, right: np.ndarray, r: int) -> np.ndarray:
+    """Return the products of blocks of r columns (n, k r) each, (k, r, r)."""
+    first, second = (a.reshape(len(a), -1, r).transpose(1, 0, 2) for a in (left, right))
+    return first.transpose(0, 2, 1) @ second
+
+
+def inverse_of(root: np.ndarray) -> np.ndarray:
+    """Return the inverse of the matrix with this Cholesky factor."""
+    inverse, _ = scipy.linalg.lapack.dpotri(root, lower=True)
+    below = np.tril(inverse, -1)
+    return below + below.T + np.diag(np.diagonal(inverse))
 
 
 def whitened(root: np.ndarray, columns: np.ndarray) -> np.ndarray:

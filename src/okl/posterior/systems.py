@@ -20,13 +20,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from okl.numerics.memory import require_memory
 from okl.posterior.observed_targets import (
     ObservedTargets,
     cholesky_root,
     gram_by_row,
+    grams,
+    inverse_of,
     whitened,
 )
 
@@ -41,12 +42,21 @@ REMEDY = (
 class EntrySystem(ABC):
     """A factorised system of a block of outputs."""
 
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of unknowns."""
+
     @abstractmethod
     def moments(self) -> np.ndarray:
         """Return the covariance of (theta_t, b_t) of each output, (m, r + 1, r + 1).
 
         Without an intercept (m, r, r).
         """
+
+    @abstractmethod
+    def variances(self, phi: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return var(phi'theta_t + b_t), t the output of each row, (n,)."""
 
     @abstractmethod
     def covariance(self, phi: np.ndarray) -> np.ndarray:
@@ -136,12 +146,17 @@ class InCoordinates(EntrySystem):
         root = cholesky_root(precision) if len(precision) else precision
         return cls(root, factor, r, free_intercept)
 
+    @property
+    def size(self) -> int:
+        """The number of coordinates and intercepts."""
+        return len(self.root)
+
     def moments(self) -> np.ndarray:
         """Return the covariance of (theta_t, b_t) of each output."""
         (m, q), r = self.factor.shape, self.width
         if len(self.root) == 0:
             return np.zeros((m, r, r))
-        covariance = _inverse(self.root)
+        covariance = inverse_of(self.root)
         size = r + self.free_intercept
         moments = np.empty((m, size, size))
         by_factor = covariance[: q * r].reshape(q, r, len(covariance))
@@ -153,6 +168,16 @@ class InCoordinates(EntrySystem):
                 moments[t, :r, r] = moments[t, r, :r] = half[:, q * r + t]
                 moments[t, r, r] = covariance[q * r + t, q * r + t]
         return moments
+
+    def variances(self, phi: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return the variance of the output of each row."""
+        n, m = len(phi), len(self.factor)
+        if len(self.root) == 0:
+            return np.zeros(n)
+        ends = np.einsum("ik,ia->aki", phi, self.factor[outputs]).reshape(-1, n)
+        if self.free_intercept:
+            ends = np.vstack([ends, np.eye(m)[:, outputs]])
+        return np.sum(whitened(self.root, ends) ** 2, axis=0)
 
     def covariance(self, phi: np.ndarray) -> np.ndarray:
         """Return the covariance of outputs at each row."""
@@ -215,6 +240,11 @@ class InTargets(EntrySystem):
         observed = ObservedTargets.of(system, outputs, len(factor), free_intercept)
         return cls(observed, seen, outputs, factor)
 
+    @property
+    def size(self) -> int:
+        """The number of targets."""
+        return len(self.outputs)
+
     def moments(self) -> np.ndarray:
         """Return the covariance of (theta_t, b_t) of each output."""
         m, r = self.factor.shape[0], self.seen.shape[1]
@@ -231,16 +261,24 @@ class InTargets(EntrySystem):
             told = self.seen[:, None] * shared[:, :, None]
             told = whitened(self.observed.root, told.reshape(len(told), -1))
             inside = np.sum(own**2, axis=1)[:, None, None] * np.eye(r)
-            inside -= _grams(told, told, r)
+            inside -= grams(told, told, r)
             if drift is not None:
                 moved = drift.T @ told
                 back = covariance @ moved
-                inside += _grams(moved, back, r)
+                inside += grams(moved, back, r)
                 drifts = back.reshape(m, -1, r)[some, range(len(some))]
                 moments[some, :r, r] = moments[some, r, :r] = -drifts
                 moments[some, r, r] = covariance[some, some]
             moments[some, :r, :r] = inside
         return moments
+
+    def variances(self, phi: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return the variance of the output of each row."""
+        own = self.factor[outputs]
+        told = self.seen @ phi.T
+        told *= self.factor[self.outputs] @ own.T
+        prior = np.sum(phi * phi, axis=1) * np.sum(own * own, axis=1)
+        return self.observed.variances(prior, told, outputs)
 
     def covariance(self, phi: np.ndarray) -> np.ndarray:
         """Return the covariance of outputs at each row."""
@@ -257,16 +295,3 @@ class InTargets(EntrySystem):
         seen = self.seen * related[self.outputs][:, None]
         prior = float(direction @ related) * phi @ other.T
         return self.observed.along(prior, seen @ phi.T, seen @ other.T, direction)
-
-
-def _grams(left: np.ndarray, right: np.ndarray, r: int) -> np.ndarray:
-    """Return the products of blocks of r columns (n, k r) each, (k, r, r)."""
-    first, second = (a.reshape(len(a), -1, r).transpose(1, 0, 2) for a in (left, right))
-    return first.transpose(0, 2, 1) @ second
-
-
-def _inverse(root: np.ndarray) -> np.ndarray:
-    """Return the inverse of the matrix with this Cholesky factor."""
-    inverse, _ = scipy.linalg.lapack.dpotri(root, lower=True)
-    below = np.tril(inverse, -1)
-    return below + below.T + np.diag(np.diagonal(inverse))

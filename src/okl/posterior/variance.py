@@ -15,7 +15,7 @@ from okl.numerics.memory import blocks_of_rows, require_memory
 from okl.output_kernels import OutputKernel
 from okl.posterior.base import Posterior
 from okl.posterior.coordinates import Coordinates, coordinates_of
-from okl.posterior.moments import EntryCovariances, EntryMoments, RowMoments
+from okl.posterior.moments import EntryMoments, OutputSystems, RowMoments
 
 # what is computed once, and is larger than the model
 _PREPARED = {"_prepared", "_moments", "_systems"}
@@ -89,8 +89,17 @@ class PredictiveVariance(Posterior):
         MemoryError
             If that decomposition cannot fit.
         """
-        moments, own = self._moments, self.output_kernel.diagonal()
+        own = self.output_kernel.diagonal()
         variance = np.empty((X.shape[0], len(own) if tasks is None else 1))
+        if not self._takes_moments(X.shape[0], tasks):
+            # what a target tells of each row, before and after it is whitened
+            width = variance.shape[1] + 3 * self._systems.largest
+            for rows, phi, prior in self._in_blocks(X, width):
+                asked = None if tasks is None else tasks.restrict(rows)
+                rest = self._rest(phi, prior)
+                variance[rows] = self._systems.variances(phi, rest, asked)
+            return np.clip(variance, 0.0, None, out=variance)
+        moments = self._moments
         for rows, phi, prior in self._in_blocks(X, variance.shape[1]):
             asked = None if tasks is None else tasks.restrict(rows)
             variance[rows] = moments(phi, asked)
@@ -120,10 +129,7 @@ class PredictiveVariance(Posterior):
             covariance += off_axes * np.eye(m)
             return covariance
         for rows, phi, prior in self._in_blocks(X, m**2):
-            rest = np.zeros_like(prior)
-            if not self._coordinates.complete:
-                rest = prior - np.sum(phi * phi, axis=1)
-            covariance[rows] = self._systems(phi, rest)
+            covariance[rows] = self._systems(phi, self._rest(phi, prior))
         return covariance
 
     def along(self, X: Any, Z: Any, direction: np.ndarray) -> np.ndarray:
@@ -175,6 +181,21 @@ class PredictiveVariance(Posterior):
             else:
                 yield rows, known[rows], np.sum(known[rows] ** 2, axis=1)
 
+    def _takes_moments(self, n_rows: int, tasks: Tasks | None) -> bool:
+        """Tell whether variances come from a matrix, or diagonal, of each output."""
+        coordinates, _, by_row = self._prepared
+        if by_row or (tasks is None and "_moments" in vars(self)):
+            return True
+        size = len(coordinates.eigenvalues) + self.free_intercept
+        m = self.output_kernel.n_outputs
+        return tasks is None and EntryMoments.pay(n_rows, size, m)
+
+    def _rest(self, phi: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        """Return what k(x, x) has beside phi'phi (n,)."""
+        if self._coordinates.complete:
+            return np.zeros_like(prior)
+        return prior - np.sum(phi * phi, axis=1)
+
     @property
     def _coordinates(self) -> Coordinates:
         return self._prepared[0]
@@ -219,9 +240,9 @@ class PredictiveVariance(Posterior):
         )
 
     @cached_property
-    def _systems(self) -> EntryCovariances:
+    def _systems(self) -> OutputSystems:
         coordinates, weights, _ = self._prepared
-        return EntryCovariances.of(
+        return OutputSystems.of(
             coordinates,
             self.output_kernel,
             self.alpha,
