@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from okl import OutputKernelRegressor
+from okl.coding.tasks import Tasks
 from okl.estimators.refits import Refits
 from okl.kernels import Gaussian, Linear
 from okl.losses import Squared
@@ -66,7 +67,7 @@ def test_they_are_those_of_fits_without_the_rows(structure, fit_intercept):
     counted = weights > 0
     assert_array_equal(np.isnan(found), ~counted)
     held_out = np.zeros(len(y), dtype=int)
-    for train, test in refits._folds():
+    for train, test in refits._folds(np.arange(len(y))):
         assert counted[train].all()
         assert counted[test].all()
         again = model_of(structure, tol=1e-5, **options)
@@ -89,8 +90,10 @@ def test_they_are_what_the_noise_is_measured_by():
     assert np.mean(found**2) > 2 * np.mean(process._residuals**2)
 
 
-def test_the_order_of_rows_has_no_say():
+@pytest.mark.parametrize("decimals", [15, 0])
+def test_the_order_of_rows_has_no_say(decimals):
     (X, y, task), _ = tasks_of(4)
+    y = np.round(y, decimals)
     order = np.random.default_rng(0).permutation(len(y))
     one = model_of("frobenius", tol=1e-9).fit(X, y, task=task)
     two = model_of("frobenius", tol=1e-9).fit(X[order], y[order], task=task[order])
@@ -135,7 +138,9 @@ def test_rows_with_several_targets_need_none():
     assert not needed(Y, rng.random((40, 1)))
     assert not needed(Y, seen)
     assert not needed(Y[:, :1], seen[:, :1])
-    seen[0, 0] = 0.0
+    seen[:19, 0] = 0.0
+    assert not needed(Y, seen)
+    seen[:21, 0] = 0.0
     assert needed(Y, seen)
     kernel = [KERNEL, Linear()]
     Y[:, 1:] = np.where(rng.random((40, 3)) < 0.9, np.nan, Y[:, 1:])
@@ -151,3 +156,21 @@ def test_the_only_row_of_a_task_says_nothing_of_errors():
     left = model._gaussian_process()._left_out.residuals[:, 0]
     assert_array_equal(np.isnan(left), task[rows] == 0)
     assert np.all(np.isfinite(model.noise_variance_))
+
+
+def test_folds_of_a_task_are_random():
+    """Held out together, its least and largest target would leave its mean alone."""
+    (_, y, task), _ = tasks_of(6, n_tasks=200)
+    observed = Observed(y[:, None], Squared(), tasks=Tasks(task, 200))
+    refits = Refits(observed, Frobenius(), 1.0, True, 10)
+    folds = np.empty(len(y), dtype=int)
+    for number, (_, test) in enumerate(refits._folds(np.zeros(len(y)))):
+        folds[test] = number
+    by_task, held_out = y.reshape(200, 6), folds.reshape(200, 6)
+    assert all(len(np.unique(some)) == 5 for some in held_out)
+    rows = np.arange(200)
+    ends = (
+        held_out[rows, by_task.argmin(axis=1)],
+        held_out[rows, by_task.argmax(axis=1)],
+    )
+    assert np.mean(ends[0] == ends[1]) < 0.2

@@ -63,3 +63,13 @@ def test_what_little_there_is_to_tell_of():
     found = with_that_of_others(np.array([0.0, 4.0, 4.0, 0.0]), np.array([2, 9, 9, 9]))
     assert 2.0 < found[0] < 4.0
     assert_array_equal(found[1:], [4.0, 4.0, 0.0])
+
+
+def test_tasks_of_one_row_each_tell_together():
+    """Without intercepts of their own, each has one degree of freedom."""
+    rng = np.random.default_rng(0)
+    measured, ones = 2.0 * rng.chisquare(1, 200), np.ones(200)
+    assert_array_equal(with_that_of_others(measured, ones), measured)
+    found = with_that_of_others(measured, ones, 0.0)
+    assert_allclose(found, 2.0, rtol=0.5)
+    assert np.mean(np.log(found / 2.0) ** 2) < 0.05

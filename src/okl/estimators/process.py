@@ -56,6 +56,8 @@ class Process:
     tasks : Tasks or None
         The task of each row, in long form.
     units : Units
+    free_intercept : bool
+        Whether each output has one.
     filled : array of bool (n_samples, n_outputs) or None
         Targets that were not observed but filled in before the fit: they say nothing of
         the size of errors.
@@ -70,6 +72,7 @@ class Process:
     noise: np.ndarray
     tasks: Tasks | None
     units: Units
+    free_intercept: bool
     filled: np.ndarray | None = None
     refits: Refits | None = None
 
@@ -91,7 +94,7 @@ class Process:
         if unit is not None:
             noise /= unit
             weights = weights / (unit if tasks is None else tasks.spread(unit))
-        told = observed.targets, weights, noise, tasks, units
+        told = observed.targets, weights, noise, tasks, units, refits.fit_intercept
         again = refits if refits.needed else None
         return cls(posterior, function, *told, refits=again)
 
@@ -135,7 +138,9 @@ class Process:
     def calibration(self) -> Calibration:
         """How large noise and signal are."""
         left_out = self._left_out.without(self.filled)
-        return Calibration.of(left_out, self.tasks, self.units.scale)
+        return Calibration.of(
+            left_out, self.tasks, self.units.scale, own_intercepts=self.free_intercept
+        )
 
     @cached_property
     def correlation(self) -> np.ndarray:

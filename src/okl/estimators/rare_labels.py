@@ -5,9 +5,10 @@ by the log odds with half a row added on each side (`okl.selection.one_sided`).
 
 A label with a single row on one side has a finite one. But wherever that row is held
 out the label is of one side, so that nothing shows how sure a fit may be of it, and an
-alpha that suits the other labels may leave it next to no probability. Both of its ends
-are drawn half way to what is known without inputs. With r the share of such rows, half
-a row added on each side, the probability p of that side becomes
+alpha that suits the other labels may leave it next to no probability. The least
+probability is therefore drawn half way to the rate, and the largest half way to one
+half. With r the share of such rows, half a row added on each side, the probability p of
+that side becomes
 
 .. math:: \tfrac{r}{2} + (1 - r)\, p \quad (p \le \tfrac12), \qquad
           \tfrac14 + \tfrac{p}{2} \quad (p > \tfrac12).

@@ -98,8 +98,10 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         The rank of L.
     y_mean_, y_scale_ : array (n_outputs,) or float
         What was subtracted from each output, and what it was divided by, before the
-        fit; zeros and ones for ``normalize_y=False``. A constant output has a scale of
-        one, and a constant task, one of a single row for instance, that of the others.
+        fit; zeros and ones for ``normalize_y=False`` (with ``fit_intercept="shared"``
+        the mean, or median, of all targets in place of zeros). A constant output has a
+        scale of one, and a constant task, one of a single row for instance, that of the
+        others.
     noise_variance_ : array (n_outputs,) or float
         The variance of the noise of each output, in the units of the targets, with the
         squared loss. It is alpha times ``y_scale_**2``, to which an `okl.kernels.Row`

@@ -86,7 +86,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         six targets of an output, for one minus the mean of squared errors over the
         variances of outputs in all rows. The losses ``"huber"`` and ``"quantile"`` have
         D^2 in place of R^2, the same of absolute errors or of the pinball loss of the
-        quantile (`okl.metrics.d2_pinball_score`). With missing targets it is a
+        quantile (`okl.metrics.d2_pinball_score`), and 3 / min(q, 1 - q) targets in
+        place of six for a quantile q. With missing targets it is a
         scorer of `okl.metrics`. A callable is given held-out predictions in the place
         of the rows of X, and a stand-in that returns them. Of rows left out one by one
         all predictions are scored together.

@@ -20,8 +20,9 @@ from okl.numerics.quantiles import weighted_quantile
 # With the median distance instead, three numbers of which two are nearly the same would
 # have next to no size.
 _QUANTILE, _OF_NORMAL = 0.75, 1.1503493803760079
-# Distances of this size, relative to the root mean square, are taken for rounding.
-_ROUNDING = 1e-8
+# The mean distance of normal numbers, in deviations, and the part of the deviation by
+# it that is the least.
+_MEAN_OF_NORMAL, _LEAST = 0.7978845608028654, 0.05
 
 
 class Typical(ABC):
@@ -75,8 +76,9 @@ class Means(Typical):
 class Quantiles(Typical):
     """The median, and a quantile of distances that is the deviation of normal numbers.
 
-    Where three quarters of the numbers are the same, but for rounding, it would be
-    zero: the root mean square takes its place.
+    Where three quarters of the numbers are nearly the same, as those of something that
+    is mostly idle, the others would be many thousands of such deviations away: it is at
+    least a twentieth of the mean distance, by which a deviation is estimated as well.
     """
 
     def centre(
@@ -89,9 +91,10 @@ class Quantiles(Typical):
         self, rows: np.ndarray, weights: np.ndarray | None, outputs: Sharing
     ) -> np.ndarray:
         """Return the quantiles of absolute values."""
-        found = _quantiles(np.abs(rows), _QUANTILE, weights, outputs) / _OF_NORMAL
-        mean = MEANS.size(rows, weights, outputs)
-        return np.where(found > _ROUNDING * mean, found, mean)
+        distances = np.abs(rows)
+        found = _quantiles(distances, _QUANTILE, weights, outputs) / _OF_NORMAL
+        mean = MEANS.centre(distances, weights, outputs) / _MEAN_OF_NORMAL
+        return np.maximum(found, _LEAST * mean)
 
     def of_sizes(self, sizes: np.ndarray, weights: np.ndarray) -> float:
         """Return the median."""

@@ -70,11 +70,14 @@ class Calibration:
         left_out: RowsLeftOut,
         tasks: Tasks | None = None,
         scale: np.ndarray | None = None,
+        *,
+        own_intercepts: bool = True,
     ) -> Calibration:
         """Measure it on rows left out.
 
         In long form, where targets of all tasks have one unit, tasks of few rows are
-        drawn to the others. ``scale`` (n_tasks,) is what they were divided by.
+        drawn to the others. ``scale`` (n_tasks,) is what they were divided by, and the
+        last flag tells whether each of them has a free intercept.
         """
         outputs = COLUMNS if tasks is None else tasks
         rows = left_out.residuals / np.sqrt(left_out.variances)
@@ -83,7 +86,8 @@ class Calibration:
         factors /= np.where(total > 0, total, 1.0)
         if tasks is not None:
             unit = left_out.noise * (1.0 if scale is None else scale**2)
-            factors = with_that_of_others(factors * unit, total) / unit
+            taken = float(own_intercepts)
+            factors = with_that_of_others(factors * unit, total, taken) / unit
         spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
         return cls(factors, factors * left_out.noise, rows / spread)
 

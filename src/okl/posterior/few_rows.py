@@ -3,11 +3,12 @@ r"""The noise of tasks of few rows, estimated with the help of the other tasks.
 Two residuals tell of a variance hardly more than its order of magnitude: where they
 happen to be small, intervals would be far too narrow. Suppose that the variances of
 tasks have the distribution of nu s / chi^2_nu, and that the estimate v_j of task j has
-n_j - 1 degrees of freedom (its intercept takes one). Then v_j / s has the F
-distribution with n_j - 1 and nu degrees of freedom. The s and nu that make all v_j
-likeliest are what tasks have in common, and the expected variance of task j is
+k_j degrees of freedom: the number of its rows, less one if it has an intercept of its
+own. Then v_j / s has the F distribution with k_j and nu degrees of freedom. The s and
+nu that make all v_j likeliest are what tasks have in common, and the expected variance
+of task j is
 
-.. math:: \frac{\nu s + (n_j - 1) v_j}{\nu + n_j - 1}.
+.. math:: \frac{\nu s + k_j v_j}{\nu + k_j}.
 
 Where tasks differ much nu is small, and next to nothing is taken from the other tasks.
 The variances of all tasks must be in the same unit.
@@ -32,7 +33,9 @@ _LEAST, _MOST = 0.1, 1e3
 _STARTS = (2.0, 30.0)
 
 
-def with_that_of_others(variances: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def with_that_of_others(
+    variances: np.ndarray, counts: np.ndarray, taken: float = 1.0
+) -> np.ndarray:
     """Return the variances of tasks, those of few rows drawn to what all have.
 
     Parameters
@@ -41,8 +44,11 @@ def with_that_of_others(variances: np.ndarray, counts: np.ndarray) -> np.ndarray
         Measured in one unit, anything where there were no rows.
     counts : array (n_tasks,)
         The rows they were measured in.
+    taken : float, default=1.0
+        Degrees of freedom that the intercept of each task takes; zero where it has none
+        of its own.
     """
-    freedom = np.maximum(counts - 1.0, 0.0)
+    freedom = np.maximum(counts - taken, 0.0)
     told = (freedom > 0) & (variances > 0)
     few = counts < ENOUGH
     if not (np.any(few) and np.any(told)):

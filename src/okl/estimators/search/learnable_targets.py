@@ -77,6 +77,8 @@ def _pooled(observed: Observed) -> Observed:
     total, n_rows = tasks.sums(weights), tasks.sums((weights > 0).astype(np.float64))
     means = tasks.sums(weights * observed.targets) / np.where(total > 0, total, 1.0)
     several = n_rows > 1
+    if not np.any(several):  # then all tasks are normalised by the same numbers
+        return Observed(observed.targets, observed.loss, weights)
     grown = np.where(several, np.sqrt(n_rows / np.where(several, n_rows - 1, 1)), 0.0)
     targets = (observed.targets - tasks.spread(means)) * tasks.spread(grown)
     return Observed(targets, observed.loss, weights * tasks.spread(several))
