@@ -66,10 +66,10 @@ def test_what_little_there_is_to_tell_of():
 
 
 def test_tasks_of_one_row_each_tell_together():
-    """Without intercepts of their own, each has one degree of freedom."""
+    """Without intercepts of their own each row tells."""
     rng = np.random.default_rng(0)
     measured, ones = 2.0 * rng.chisquare(1, 200), np.ones(200)
     assert_array_equal(with_that_of_others(measured, ones), measured)
-    found = with_that_of_others(measured, ones, 0.0)
+    found = with_that_of_others(measured, ones, own_intercepts=False)
     assert_allclose(found, 2.0, rtol=0.5)
     assert np.mean(np.log(found / 2.0) ** 2) < 0.05

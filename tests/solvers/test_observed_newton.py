@@ -14,10 +14,24 @@ from okl.solvers import Majorization, ObservedNewton, choose_solver
 from okl.solvers.observed import observed_newton
 from okl.solvers.predictor import active_system
 from okl.solvers.predictor.active_system import ActiveSystem
-from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall, as_structure
+from okl.structures import (
+    Cluster,
+    Frobenius,
+    LowRank,
+    Scaled,
+    Sparse,
+    TraceBall,
+    as_structure,
+)
 from tests.covering import later
 
-STRUCTURES = ["frobenius", "low_rank", *later(Cluster(2), "trace_ball", TraceBall(2.0))]
+IN_OTHER_UNITS = Scaled(Frobenius(), np.linspace(0.5, 2.0, 20))
+STRUCTURES = [
+    "frobenius",
+    "low_rank",
+    IN_OTHER_UNITS,
+    *later(Cluster(2), "trace_ball", TraceBall(2.0)),
+]
 
 
 def few_rows_of_many_tasks(n_rows=4):
@@ -38,6 +52,7 @@ def wide(y, ids):
     ("structure", "alpha"),
     [
         ("frobenius", 0.1),
+        (IN_OTHER_UNITS, 1.0),
         ("low_rank", 1.0),  # at smaller alphas rounds take seconds
         *(
             pytest.param(structure, 0.1, marks=pytest.mark.product)
@@ -118,7 +133,9 @@ def test_a_fit_begins_at_any_alpha_however_small():
     assert np.nanmax(np.abs(model.predict(X) - Y)) < 1e-3
 
 
-@pytest.mark.parametrize("structure", [Frobenius(), TraceBall(2.0), LowRank(20)])
+@pytest.mark.parametrize(
+    "structure", [Frobenius(), IN_OTHER_UNITS, TraceBall(2.0), LowRank(20)]
+)
 def test_it_is_the_choice_where_there_is_memory(structure, monkeypatch):
     monkeypatch.setattr(active_system, "_FEW", 0)
     X, y, ids = few_rows_of_many_tasks()

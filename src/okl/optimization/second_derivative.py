@@ -171,6 +171,24 @@ class Multiple:
 
 
 @dataclass(frozen=True)
+class InOtherUnits:
+    """The map of D L D, from a change of S where that of L is one of D S D."""
+
+    one: SecondDerivative
+    scales: Array  # the diagonal of D (m,)
+
+    def __call__(self, change: Array) -> Array:
+        """Return D times the change of L times D."""
+        both = self.scales[:, None] * self.scales
+        return both * self.one(both * change)
+
+    def between(self, rows: Array, outputs: Array) -> Array:
+        """Return M: p_i e_ti' becomes D p_i e_ti' D."""
+        own = namespace(rows).take(self.scales, outputs)
+        return self.one.between(own[:, None] * rows * self.scales, outputs)
+
+
+@dataclass(frozen=True)
 class Followed:
     """A map of which nothing is known but how to evaluate it."""
 

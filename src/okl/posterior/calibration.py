@@ -86,8 +86,7 @@ class Calibration:
         factors /= np.where(total > 0, total, 1.0)
         if tasks is not None:
             unit = left_out.noise * (1.0 if scale is None else scale**2)
-            taken = float(own_intercepts)
-            factors = with_that_of_others(factors * unit, total, taken) / unit
+            factors = with_that_of_others(factors * unit, total, own_intercepts) / unit
         spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
         return cls(factors, factors * left_out.noise, rows / spread)
 

@@ -3,10 +3,11 @@ r"""The noise of tasks of few rows, estimated with the help of the other tasks.
 Two residuals tell of a variance hardly more than its order of magnitude: where they
 happen to be small, intervals would be far too narrow. Suppose that the variances of
 tasks have the distribution of nu s / chi^2_nu, and that the estimate v_j of task j has
-k_j degrees of freedom: the number of its rows, less one if it has an intercept of its
-own. Then v_j / s has the F distribution with k_j and nu degrees of freedom. The s and
-nu that make all v_j likeliest are what tasks have in common, and the expected variance
-of task j is
+k_j degrees of freedom, one less than it has rows: that is what its mean takes, be it a
+free intercept or drawn to that of the others. (Where tasks have a row each, and no
+intercepts of their own, the mean is that of all, and each row tells.) Then v_j / s has
+the F distribution with k_j and nu degrees of freedom. The s and nu that make all v_j
+likeliest are what tasks have in common, and the expected variance of task j is
 
 .. math:: \frac{\nu s + k_j v_j}{\nu + k_j}.
 
@@ -34,7 +35,7 @@ _STARTS = (2.0, 30.0)
 
 
 def with_that_of_others(
-    variances: np.ndarray, counts: np.ndarray, taken: float = 1.0
+    variances: np.ndarray, counts: np.ndarray, own_intercepts: bool = True
 ) -> np.ndarray:
     """Return the variances of tasks, those of few rows drawn to what all have.
 
@@ -44,11 +45,12 @@ def with_that_of_others(
         Measured in one unit, anything where there were no rows.
     counts : array (n_tasks,)
         The rows they were measured in.
-    taken : float, default=1.0
-        Degrees of freedom that the intercept of each task takes; zero where it has none
-        of its own.
+    own_intercepts : bool, default=True
+        Whether each task has a free intercept.
     """
-    freedom = np.maximum(counts - taken, 0.0)
+    freedom = np.maximum(counts - 1.0, 0.0)
+    if not own_intercepts and not np.any(freedom):
+        freedom = np.asarray(counts, dtype=np.float64)
     told = (freedom > 0) & (variances > 0)
     few = counts < ENOUGH
     if not (np.any(few) and np.any(told)):

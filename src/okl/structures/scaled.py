@@ -18,11 +18,12 @@ import numpy as np
 
 from okl.numerics.arrays import Array, namespace
 from okl.optimization.regions import Free
+from okl.optimization.second_derivative import InOtherUnits
 from okl.output_kernels import OutputKernel, SpectralKernel
-from okl.structures.base import Structure
+from okl.structures.base import Response, Structure
 
 # The capabilities that a structure keeps in other units of the outputs.
-_KEPT = frozenset({"known", "update"})
+_KEPT = frozenset({"known", "update", "response", "proximal"})
 
 
 class Scaled(Structure):
@@ -83,6 +84,16 @@ class Scaled(Structure):
     def conjugate(self, matrix: Array) -> float:
         """Return R*(D S D)."""
         return self.structure.conjugate(_both_sides(matrix, self._scales(matrix)))
+
+    def response(self, matrix: Array) -> Response:
+        """Return that of L at D S D, mapped back."""
+        scales = self._scales(matrix)
+        inside = self.structure.response(_both_sides(matrix, scales))
+        return Response(
+            inside.value,
+            _both_sides(inside.output_kernel, scales),
+            InOtherUnits(inside.derivative, scales),
+        )
 
     def update(self, matrix: Array, *, tol: float = 1e-6) -> Array:
         """Return the update of L, multiplied by D on both sides."""
