@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from okl import OutputKernelRegressor
 from okl.coding.tasks import Tasks
 from okl.kernels import Gaussian, Linear
-from okl.posterior import systems
+from okl.posterior import in_targets
 from okl.posterior.moments import EntryMoments
 from okl.structures import Sparse
 
@@ -24,12 +24,12 @@ def test_moments_do_not_depend_on_how_many_are_found_at_once(
     task = np.repeat(np.arange(7), 2)
     X = rng.normal(size=(14, 5))
     y = X[:, 0] + 0.3 * task + 0.2 * rng.normal(size=14)
-    found, widths, whitened = [], [], systems.whitened
+    found, widths, whitened = [], [], in_targets.whitened
     monkeypatch.setattr(
-        systems, "whitened", lambda R, A: widths.append(A.shape[1]) or whitened(R, A)
+        in_targets, "whitened", lambda R, A: widths.append(A.shape[1]) or whitened(R, A)
     )
     for at_once in (10**6, 3 * 14 * 5, 1):
-        monkeypatch.setattr(systems, "_AT_ONCE", at_once)
+        monkeypatch.setattr(in_targets, "_AT_ONCE", at_once)
         model = OutputKernelRegressor("linear", structure, fit_intercept=fit_intercept)
         model.fit(X, y, task=task)
         found.append(model.predict(X, return_std=True)[1])

@@ -36,7 +36,8 @@ from okl.coding.tasks import Tasks
 from okl.numerics.memory import available_memory
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.posterior.coordinates import Coordinates
-from okl.posterior.systems import EntrySystem, system_of
+from okl.posterior.entry_system import EntrySystem
+from okl.posterior.systems import system_of
 
 # The part of the free memory that matrices of all outputs may take.
 _PART = 0.5
@@ -245,9 +246,7 @@ class OutputSystems:
         if tasks is None:
             found = np.zeros((n, self.n_outputs))
             for outputs, factor, system in self.blocks:
-                for number, output in enumerate(outputs):
-                    same = np.full(n, number)
-                    found[:, output] = system.variances(phi, same)
+                found[:, outputs] = system.all_variances(phi)
                 found[:, outputs] += rest[:, None] * np.sum(factor**2, axis=1)
             return found
         found = np.zeros((n, 1))
