@@ -80,3 +80,11 @@ def test_a_hundred_tasks_take_no_matrix_of_rows_each():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 40 * 8 * 400**2
+
+
+def test_matrices_of_outputs_are_found_for_many_rows_or_soon():
+    soon, long = (50, 10, 500), (1000, 100, 1000)
+    assert EntryMoments.pay(1, *soon)
+    assert not EntryMoments.pay(1000, *long)
+    assert EntryMoments.pay(1001, *long)
+    assert not EntryMoments.pay(10**6, 10**6, 100, 10**6)  # they do not fit

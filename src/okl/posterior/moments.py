@@ -39,8 +39,9 @@ from okl.posterior.coordinates import Coordinates
 from okl.posterior.entry_system import EntrySystem
 from okl.posterior.systems import system_of
 
-# The part of the free memory that matrices of all outputs may take.
-_PART = 0.5
+# The part of the free memory that matrices of all outputs may take, and operations that
+# take some seconds.
+_PART, _SOON = 0.5, 1e11
 
 
 @dataclass(frozen=True)
@@ -164,15 +165,17 @@ class EntryMoments:
         return cls(matrices, free_intercept)
 
     @staticmethod
-    def pay(n_rows: int, size: int, n_outputs: int) -> bool:
+    def pay(n_rows: int, size: int, n_outputs: int, n_observed: int) -> bool:
         """Tell whether matrices of all outputs are worth it for so many rows, and fit.
 
-        To find one takes as long as the variances of as many rows as its size. While
-        they are found there are two of each.
+        To find one takes as long as the variances of as many rows as its size. Where
+        that is soon done later rows have theirs in next to no time. While matrices are
+        found there are two of each.
         """
         room = available_memory()
         fit = room is None or 2 * 8 * n_outputs * size**2 < _PART * room
-        return n_rows > size and fit
+        soon = float(n_outputs) * size * n_observed**2 < _SOON
+        return fit and (soon or n_rows > size)
 
     def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
         """Return the quadratic forms of rows (n, n_outputs), of all outputs."""

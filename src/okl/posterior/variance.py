@@ -183,12 +183,13 @@ class PredictiveVariance(Posterior):
 
     def _takes_moments(self, n_rows: int, tasks: Tasks | None) -> bool:
         """Tell whether variances come from a matrix, or diagonal, of each output."""
-        coordinates, _, by_row = self._prepared
+        coordinates, weights, by_row = self._prepared
         if by_row or (tasks is None and "_moments" in vars(self)):
             return True
         size = len(coordinates.eigenvalues) + self.free_intercept
-        m = self.output_kernel.n_outputs
-        return tasks is None and EntryMoments.pay(n_rows, size, m)
+        observed = int(np.count_nonzero(weights))
+        counts = size, self.output_kernel.n_outputs, observed
+        return tasks is None and EntryMoments.pay(n_rows, *counts)
 
     def _rest(self, phi: np.ndarray, prior: np.ndarray) -> np.ndarray:
         """Return what k(x, x) has beside phi'phi (n,)."""
