@@ -79,15 +79,38 @@ def test_they_are_those_of_fits_without_the_rows(structure, fit_intercept):
     assert_array_equal(held_out, counted)
 
 
-def test_they_are_what_the_noise_is_measured_by():
-    (X, y, task), _ = tasks_of(4)
+def test_what_their_errors_are_larger_by_is_added():
+    (X, y, task), _ = tasks_of(8, n_tasks=12)
     model = model_of("frobenius").fit(X, y, task=task)
     process = model._gaussian_process()
-    found = process.refits.residuals(model.kernel_, X)
-    assert_allclose(process._left_out.residuals, found)
-    held = process._left_out.without(None).variances
-    assert held.shape == found.shape
-    assert np.mean(found**2) > 2 * np.mean(process._residuals**2)
+    found = process.refits.residuals(model.kernel_, X)[:, 0]
+    left, calibration = process._left_out, process.calibration
+    by_model = calibration.factors[task] * left.variances[:, 0]
+    squares = np.array([np.mean(found[task == t] ** 2) for t in range(12)])
+    expected = np.array([np.mean(by_model[task == t]) for t in range(12)])
+    excess = np.clip(squares - expected, 0, None)
+    assert_allclose(calibration.excess, excess)
+    assert np.mean(excess) > 0.2 * np.mean(expected)
+    assert_allclose(
+        calibration.standardised[:, 0], found / np.sqrt(by_model + excess[task])
+    )
+    own = process.posterior(X, process.tasks)[:, 0] * calibration.factors[task]
+    _, std = model.predict(X, return_std=True, task=task)
+    assert_allclose(std, model.y_scale_[task] * np.sqrt(own + excess[task]))
+    noisy = {"include_noise": True, "return_cov": True}
+    _, covariance = model.predict(X[:3], **noisy)
+    _, of_all = model.predict(X[:3], return_std=True, include_noise=True)
+    assert_allclose(np.sqrt(np.einsum("ijj->ij", covariance)), of_all)
+
+
+def test_a_model_that_nearly_interpolates_is_not_scaled_as_a_whole():
+    """Its deviations at new rows are thousands of times those at rows left out."""
+    (X, y, task), (new, truth, asked) = tasks_of(4)
+    model = OutputKernelRegressor(KERNEL, "low_rank", 1e-5, tol=1e-4)
+    model.fit(X, y, task=task)
+    error = np.sqrt(np.mean((truth - model.predict(new, task=asked)) ** 2))
+    how = {"return_std": True, "include_noise": True, "task": asked}
+    assert np.sqrt(np.mean(model.predict(new, **how)[1] ** 2)) < 2 * error
 
 
 @pytest.mark.parametrize("decimals", [15, 0])
@@ -106,9 +129,10 @@ def test_a_matrix_with_one_target_a_row_is_the_same():
     Y[np.arange(len(y)), task] = y
     long = model_of("frobenius", tol=1e-9).fit(X, y, task=task)
     wide = model_of("frobenius", tol=1e-9).fit(X, Y)
-    found = wide._gaussian_process()._left_out.residuals[np.arange(len(y)), task]
-    expected = long._gaussian_process()._left_out.residuals[:, 0]
+    found = wide._process.refits.residuals(wide.kernel_, X)[np.arange(len(y)), task]
+    expected = long._process.refits.residuals(long.kernel_, X)[:, 0]
     assert_allclose(found, expected, atol=1e-2)
+    assert_allclose(wide.predict(X, return_std=True)[1] > 0, True)
 
 
 def test_a_fitted_model_keeps_what_it_takes():
@@ -153,9 +177,10 @@ def test_the_only_row_of_a_task_says_nothing_of_errors():
     (X, y, task), _ = tasks_of(4)
     rows = np.flatnonzero((task > 0) | (np.arange(len(task)) == 0))
     model = model_of("frobenius").fit(X[rows], y[rows], task=task[rows])
-    left = model._gaussian_process()._left_out.residuals[:, 0]
-    assert_array_equal(np.isnan(left), task[rows] == 0)
-    assert np.all(np.isfinite(model.noise_variance_))
+    found = model._gaussian_process().calibration
+    assert_array_equal(np.isnan(found.standardised[:, 0]), task[rows] == 0)
+    common = found.excess * model.y_scale_**2
+    assert_allclose(common[0], common[1:].mean())
 
 
 def test_folds_of_a_task_are_random():

@@ -127,19 +127,24 @@ class Process:
             self.noise,
             self.tasks,
         )
-        residuals = left.residuals
-        if self.refits is not None:
-            found = self.refits.residuals(self.function.kernel, self.function.rows)
-            residuals = np.where(np.isnan(residuals), np.nan, found)
         known = self.targets, self.weights, self.tasks
-        return replace(left, residuals=without_remains(residuals, *known))
+        return replace(left, residuals=without_remains(left.residuals, *known))
 
     @cached_property
     def calibration(self) -> Calibration:
         """How large noise and signal are."""
         left_out = self._left_out.without(self.filled)
+        refitted = None
+        if self.refits is not None:
+            found = self.refits.residuals(self.function.kernel, self.function.rows)
+            known = self.targets, self.weights, self.tasks
+            refitted = without_remains(found, *known)
         return Calibration.of(
-            left_out, self.tasks, self.units.scale, own_intercepts=self.free_intercept
+            left_out,
+            self.tasks,
+            self.units.scale,
+            own_intercepts=self.free_intercept,
+            refitted=refitted,
         )
 
     @cached_property
@@ -178,6 +183,7 @@ class Process:
         outputs = COLUMNS if tasks is None else tasks
         variance = self.posterior(X, tasks)
         variance *= outputs.spread(self.calibration.factors)
+        variance += outputs.spread(self.calibration.excess)
         if include_noise:
             variance += outputs.spread(self.calibration.noise)
         return self.units.deviations(np.sqrt(variance), tasks)
@@ -196,6 +202,8 @@ class Process:
             covariance *= np.outer(deviations, deviations)
         else:
             covariance = self._related(np.sqrt(self.posterior(X)) * deviations)
+        own = range(covariance.shape[1])
+        covariance[:, own, own] += self.calibration.excess * self.units.scale**2
         if include_noise:
             covariance += self.residual_covariance()
         return covariance

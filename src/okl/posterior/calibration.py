@@ -11,6 +11,10 @@ row adds to it. The posterior covariance of outputs j and k is that of the model
 sqrt(s_j s_k). It is the estimate of leave-one-out likelihood (Rasmussen & Williams
 2006, section 5.4.2), a variance for each output profiled out.
 
+If L was learned from the rows that are left out, fits without them have larger errors.
+What their mean square is above the mean of s_j v_ij is e_j, the variance that comes of
+not knowing L; it is the same for all rows of an output.
+
 Errors of outputs are correlated as well. Their correlations R are found as follows:
 
 - If L is diagonal, signal and noise share R: f has the covariance
@@ -57,12 +61,16 @@ class Calibration:
     noise : array (n_outputs,)
         s_j a_j.
     standardised : array (n_samples, n_outputs) or (n_samples, 1)
-        r_ij / sqrt(s_j v_ij), NaN where nothing was observed.
+        Residuals over their standard deviations, the square roots of s_j v_ij + e_j;
+        NaN where nothing was observed.
+    excess : array (n_outputs,)
+        e_j, zero unless residuals of fits without the rows were given.
     """
 
     factors: np.ndarray
     noise: np.ndarray
     standardised: np.ndarray
+    excess: np.ndarray
 
     @classmethod
     def of(
@@ -72,12 +80,23 @@ class Calibration:
         scale: np.ndarray | None = None,
         *,
         own_intercepts: bool = True,
+        refitted: np.ndarray | None = None,
     ) -> Calibration:
         """Measure it on rows left out.
 
-        In long form, where targets of all tasks have one unit, tasks of few rows are
-        drawn to the others. ``scale`` (n_tasks,) is what they were divided by, and the
-        last flag tells whether each of them has a free intercept.
+        Parameters
+        ----------
+        left_out : RowsLeftOut
+            With L as it is.
+        tasks : Tasks, optional
+            In long form, where targets of all tasks have one unit, tasks of few rows
+            are drawn to the others.
+        scale : array (n_tasks,), optional
+            What targets were divided by.
+        own_intercepts : bool, default=True
+            Whether each task has a free intercept.
+        refitted : array (n_samples, n_outputs) or (n_samples, 1), optional
+            Residuals of fits without the rows, in which L is another one.
         """
         outputs = COLUMNS if tasks is None else tasks
         rows = left_out.residuals / np.sqrt(left_out.variances)
@@ -87,8 +106,24 @@ class Calibration:
         if tasks is not None:
             unit = left_out.noise * (1.0 if scale is None else scale**2)
             factors = with_that_of_others(factors * unit, total, own_intercepts) / unit
-        spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
-        return cls(factors, factors * left_out.noise, rows / spread)
+        noise = factors * left_out.noise
+        if refitted is None:
+            spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
+            return cls(factors, noise, rows / spread, np.zeros_like(factors))
+        refitted = np.where(np.isnan(rows), np.nan, refitted)
+        variances = outputs.spread(factors) * left_out.variances
+        known = np.where(np.isnan(rows), 0.0, variances)
+        counted = np.where(total > 0, total, 1.0)
+        squares = outputs.sums(np.nan_to_num(refitted**2)) / counted
+        unit = np.ones_like(factors) if scale is None else scale**2
+        if tasks is not None:
+            squares = with_that_of_others(squares * unit, total, own_intercepts) / unit
+        excess = np.clip(squares - outputs.sums(known) / counted, 0.0, None)
+        if np.any(told := total > 0):  # what no row tells of is as the others
+            excess = np.where(told, excess, np.mean((excess * unit)[told]) / unit)
+        variances = variances + outputs.spread(excess)
+        spread = np.sqrt(np.where(variances > 0, variances, 1.0))
+        return cls(factors, noise, refitted / spread, excess)
 
     def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
         """Return a quantile of the size of standardised residuals (n_outputs,).
