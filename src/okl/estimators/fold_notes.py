@@ -22,12 +22,12 @@ _CLASSES = ("class", "classes")
 # What that means for the scores.
 _LEARNED = (
     "They cannot be learned in these folds, so the scores are lower than those of a "
-    "fit to all rows. Use fewer folds, or folds that hold some of each."
+    "fit to all rows. Use more folds, or folds that train on some of each."
 )
 _LEFT_OUT = (
     "They cannot be learned in these folds, and their rows are left out of the scores "
-    "there, if there are others. To judge these tasks as well use fewer folds, or "
-    "folds that hold some of each."
+    "there, if there are others. To judge these tasks as well use more folds, or "
+    "folds that train on some rows of each, as StratifiedKFold().split(X, task) does."
 )
 
 

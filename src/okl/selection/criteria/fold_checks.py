@@ -60,5 +60,5 @@ def check_outputs(number: int, unobserved: np.ndarray, names: Names) -> None:
         output = unobserved[0] if names is None else names[unobserved[0]]
         raise ValueError(
             f"Fold {number} has no training row with a target of output {output}. Use "
-            "fewer folds, or folds that leave some targets of each output to train on."
+            "more folds, or folds that leave some targets of each output to train on."
         )
