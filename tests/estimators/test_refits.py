@@ -1,6 +1,7 @@
 """Errors of rows left out, where the output kernel was learned from each of them."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -199,3 +200,23 @@ def test_folds_of_a_task_are_random():
         held_out[rows, by_task.argmax(axis=1)],
     )
     assert np.mean(ends[0] == ends[1]) < 0.2
+
+
+def test_rows_given_a_part_of_their_targets_have_it_too():
+    """New rows and those of the fit, of a table with hardly a target a row."""
+    (X, y, task), _ = tasks_of(4, n_tasks=6)
+    Y = np.full((len(y), 6), np.nan)
+    Y[np.arange(len(y)), task] = y
+    model = model_of("frobenius").fit(X, Y)
+    process = model._gaussian_process()
+    without = replace(process, refits=None)
+    excess = process.calibration.excess * model.y_scale_**2
+    assert excess.min() > 0
+    both = process, without
+    of_the_fit = [one.conditioned_training_rows() for one in both]
+    of_others = [one.conditioned(X, Y, include_noise=True) for one in both]
+    for found, before in (of_the_fit, of_others):
+        added = np.einsum("ijj->ij", found.covariance - before.covariance)
+        missing = np.isnan(Y)
+        assert_allclose(added[~missing], 0.0, atol=1e-12)
+        assert np.all(added[missing] > 0.5 * np.broadcast_to(excess, Y.shape)[missing])

@@ -222,11 +222,11 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
         "",
         f"* the saved model. Each structure has its own best {own}; ± is one",
         "standard error over the folds, of paired differences in their column.",
-        *_at_best_the_mean(outcome, kept),
+        *_at_best_a_constant(outcome, kept),
     ]
 
 
-def _at_best_the_mean(outcome: Outcome, kept: Candidate) -> list[str]:
+def _at_best_a_constant(outcome: Outcome, kept: Candidate) -> list[str]:
     """Say if a score shows that predictions are no better than a constant."""
     scoring = outcome.search.scoring
     known = is_regressor(outcome.search) and scoring in (None, "r2")

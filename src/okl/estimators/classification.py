@@ -161,8 +161,9 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
             each label is present, for all tasks that of ``classes_[1]``. With ``level``
             or ``nodes`` a column for each node. A label, or task, whose rows were all
             on one side in the fit has an infinite intercept: its score is replaced by
-            the log odds with half a row added on each side. A label with a single row
-            on a side is drawn half way to that (`okl.estimators.rare_labels`).
+            the log odds with half a row added on each side. The probability of a label
+            with a single row on a side is drawn half way to the rate of such rows, or
+            to one half (`okl.estimators.rare_labels`).
 
         Raises
         ------

@@ -202,8 +202,7 @@ class Process:
             covariance *= np.outer(deviations, deviations)
         else:
             covariance = self._related(np.sqrt(self.posterior(X)) * deviations)
-        own = range(covariance.shape[1])
-        covariance[:, own, own] += self.calibration.excess * self.units.scale**2
+        covariance += self.calibration.excess_covariance(self.units.scale)
         if include_noise:
             covariance += self.residual_covariance()
         return covariance
@@ -269,6 +268,7 @@ class Process:
             told = ~np.isnan(left.residuals)
             mean = np.where(told, self.targets - left.residuals, predicted)
             signal = self._related(np.sqrt(left.signal) * deviations)
+        signal += self.calibration.excess_covariance(units.scale)
         if self.filled is not None:
             observed = observed & ~self.filled
         return ConditionedRows.of(

@@ -4,8 +4,8 @@ Rows that are left out tell how large errors are. Given L they are left out in c
 form (`okl.posterior.left_out`), although L was learned from them as well. Where all
 outputs are observed in a row that matters little: the other rows say nearly the same
 about L. Where rows have a target each, and tasks a few rows, the relation of a task to
-others is fitted to those rows, predicts them as no others, and errors seem a third of
-what they are. There the model is fitted again, L included, to the other parts of the
+others is fitted to those rows, predicts them as no others, and errors seem far smaller
+than they are. There the model is fitted again, L included, to the other parts of the
 rows.
 """
 

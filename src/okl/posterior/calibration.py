@@ -125,6 +125,10 @@ class Calibration:
         spread = np.sqrt(np.where(variances > 0, variances, 1.0))
         return cls(factors, noise, refitted / spread, excess)
 
+    def excess_covariance(self, scale: np.ndarray) -> np.ndarray:
+        """Return that of not knowing L (m, m), targets in units of ``scale`` (m,)."""
+        return np.diag(self.excess * scale**2)
+
     def quantiles(self, coverage: float, tasks: Tasks | None = None) -> np.ndarray:
         """Return a quantile of the size of standardised residuals (n_outputs,).
 
