@@ -220,3 +220,20 @@ def test_rows_given_a_part_of_their_targets_have_it_too():
         missing = np.isnan(Y)
         assert_allclose(added[~missing], 0.0, atol=1e-12)
         assert np.all(added[missing] > 0.5 * np.broadcast_to(excess, Y.shape)[missing])
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e6])
+def test_units_of_other_columns_do_not_matter(unit):
+    """Output 3 has one target, so that no row left out tells of it."""
+    rng = np.random.default_rng(0)
+    X, rows = rng.normal(size=(30, 3)), np.arange(30)
+    Y = np.full((30, 4), np.nan)
+    Y[rows, rows % 3] = X[:, 0] + rng.normal(size=30)
+    Y[29] = [np.nan, np.nan, np.nan, 2.0]
+
+    def deviations():
+        return model_of("frobenius").fit(X, Y).predict(X[:2], return_std=True)[1]
+
+    before = deviations()
+    Y[:, 1] *= unit
+    assert_allclose(deviations() / [1.0, unit, 1.0, 1.0], before, rtol=1e-3)

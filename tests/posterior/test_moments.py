@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn import config_context
 
 from okl import OutputKernelRegressor
 from okl.coding.tasks import Tasks
 from okl.kernels import Gaussian, Linear
 from okl.posterior import in_targets
 from okl.posterior.moments import EntryMoments
-from okl.structures import Sparse
+from okl.structures import Fixed, Sparse
 
 
 @pytest.mark.parametrize("structure", ["mean", "frobenius"])
@@ -85,6 +86,26 @@ def test_a_hundred_tasks_take_no_matrix_of_rows_each():
 def test_matrices_of_outputs_are_found_for_many_rows_or_soon():
     soon, long = (50, 10, 500), (1000, 100, 1000)
     assert EntryMoments.pay(1, *soon)
+    # matrices that are nearly as large as the system are no quicker
+    assert not EntryMoments.pay(1, 400, 10, 500)
     assert not EntryMoments.pay(1000, *long)
     assert EntryMoments.pay(1001, *long)
     assert not EntryMoments.pay(10**6, 10**6, 100, 10**6)  # they do not fit
+
+
+def test_the_covariance_is_found_in_blocks_of_rows():
+    rng = np.random.default_rng(0)
+    n, m = 200, 20
+    X, y, task = rng.normal(size=(n, 3)), rng.normal(size=n), np.arange(n) % m
+    known = Fixed(0.5 + 0.5 * np.eye(m))
+    model = OutputKernelRegressor(Gaussian(0.1), known).fit(X, y, task=task)
+    posterior, new = model._process.posterior, rng.normal(size=(1000, 3))
+    whole = posterior.covariance(new)
+    with config_context(working_memory=4):
+        tracemalloc.start()
+        parts = posterior.covariance(new)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert_allclose(parts, whole, atol=1e-12)
+    # the system of one block would have as much as a hundred times the limit
+    assert peak - parts.nbytes < 8 * 2**20

@@ -150,10 +150,10 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
 
         The standard deviation is that of f + b in the Gaussian process whose mean the
         model is, in the units of the targets: f of output j has the prior variance
-        k(x, x) L_jj, taken as given (in long form it is learned again without rows, and
-        what their errors are larger by is added), targets have noise of variance
-        alpha / weight and the intercept a flat prior, and all three are multiplied by
-        ``noise_variance_ / (alpha * y_scale_**2)``, which puts signal and noise in
+        k(x, x) L_jj, taken as given (with hardly a target a row, L is learned again
+        without rows, and what errors are larger by is added), targets have noise of
+        variance alpha / weight, intercepts a flat prior, and all three are multiplied
+        by ``noise_variance_ / (alpha * y_scale_**2)``, which puts signal and noise in
         proportion to the errors in rows left out. (An `okl.kernels.Row` is noise too:
         the diagonal of ``residual_kernel_`` is added to ``alpha * y_scale_**2``.) A new
         target of weight one has the variance ``std**2 + noise_variance_``, which is

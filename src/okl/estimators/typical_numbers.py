@@ -23,8 +23,9 @@ _QUANTILE, _OF_NORMAL = 0.75, 1.1503493803760079
 # The mean distance of normal numbers, in deviations, and the part of the deviation by
 # it that is the least.
 _MEAN_OF_NORMAL, _LEAST = 0.7978845608028654, 0.05
-# The quantile of distances that is the largest to count in a mean.
-_FAR = 0.9
+# The quantile of distances that is the largest to count in a mean: a little less than
+# nine tenths, where one of just a tenth would be half way to those further out.
+_FAR = 0.9 - 1e-9
 
 
 class Typical(ABC):
@@ -81,8 +82,8 @@ class Quantiles(Typical):
     Where three quarters of the numbers are nearly the same, as those of something that
     is mostly idle, the others would be many thousands of such deviations away: it is at
     least a twentieth of the mean distance, by which a deviation is estimated as well. A
-    tenth of the numbers may be anywhere: no distance counts as more than nine tenths
-    of the numbers have.
+    tenth of the numbers may be anywhere: in that mean no distance counts as more than
+    nine tenths of the numbers have, unless these are all the same.
     """
 
     def centre(
@@ -97,8 +98,10 @@ class Quantiles(Typical):
         """Return the quantiles of absolute values."""
         distances = np.abs(rows)
         found = _quantiles(distances, _QUANTILE, weights, outputs) / _OF_NORMAL
-        far = outputs.spread(_quantiles(distances, _FAR, weights, outputs))
-        mean = MEANS.centre(np.minimum(distances, far), weights, outputs)
+        far = _quantiles(distances, _FAR, weights, outputs)
+        far = np.where(far > 0, far, np.inf)
+        distances = np.minimum(distances, outputs.spread(far))
+        mean = MEANS.centre(distances, weights, outputs)
         return np.maximum(found, _LEAST * mean / _MEAN_OF_NORMAL)
 
     def of_sizes(self, sizes: np.ndarray, weights: np.ndarray) -> float:

@@ -115,8 +115,9 @@ class Calibration:
         known = np.where(np.isnan(rows), 0.0, variances)
         counted = np.where(total > 0, total, 1.0)
         squares = outputs.sums(np.nan_to_num(refitted**2)) / counted
-        unit = np.ones_like(factors) if scale is None else scale**2
+        unit = np.ones_like(factors)
         if tasks is not None:
+            unit = unit if scale is None else scale**2  # the targets have one
             squares = with_that_of_others(squares * unit, total, own_intercepts) / unit
         excess = np.clip(squares - outputs.sums(known) / counted, 0.0, None)
         if np.any(told := total > 0):  # what no row tells of is as the others

@@ -39,9 +39,9 @@ from okl.posterior.coordinates import Coordinates
 from okl.posterior.entry_system import EntrySystem
 from okl.posterior.systems import system_of
 
-# The part of the free memory that matrices of all outputs may take, and operations that
-# take some seconds.
-_PART, _SOON = 0.5, 1e11
+# The part of the free memory that matrices of all outputs may take, operations that
+# take some seconds, and by how much a system is larger than a matrix that is quicker.
+_PART, _SOON, _LARGER = 0.5, 1e11, 4
 
 
 @dataclass(frozen=True)
@@ -169,13 +169,14 @@ class EntryMoments:
         """Tell whether matrices of all outputs are worth it for so many rows, and fit.
 
         To find one takes as long as the variances of as many rows as its size. Where
-        that is soon done later rows have theirs in next to no time. While matrices are
-        found there are two of each.
+        that is soon done, and matrices are much smaller than the system, later rows
+        have theirs in next to no time. While matrices are found there are two of each.
         """
         room = available_memory()
         fit = room is None or 2 * 8 * n_outputs * size**2 < _PART * room
         soon = float(n_outputs) * size * n_observed**2 < _SOON
-        return fit and (soon or n_rows > size)
+        quicker = soon and _LARGER * size < n_observed
+        return fit and (quicker or n_rows > size)
 
     def __call__(self, phi: np.ndarray, tasks: Tasks | None = None) -> np.ndarray:
         """Return the quadratic forms of rows (n, n_outputs), of all outputs."""

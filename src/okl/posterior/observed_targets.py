@@ -11,6 +11,7 @@ their precision is Q = H'A^-1 H, and the covariance of f + b has the further ter
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -54,6 +55,12 @@ class ObservedTargets:
             drift = whitened(root, own.astype(np.float64))
         return cls(root, drift)
 
+    @cached_property
+    def drift_root(self) -> np.ndarray:
+        """The Cholesky factor of Q, with free intercepts."""
+        assert self.drift is not None
+        return cholesky_root(self.drift.T @ self.drift)
+
     def variances(
         self, prior: np.ndarray, told: np.ndarray, outputs: np.ndarray
     ) -> np.ndarray:
@@ -71,7 +78,7 @@ class ObservedTargets:
         variances = prior - np.sum(told * told, axis=0)
         if self.drift is not None:
             left = np.eye(self.drift.shape[1])[:, outputs] - self.drift.T @ told
-            half = whitened(cholesky_root(self.drift.T @ self.drift), left)
+            half = whitened(self.drift_root, left)
             variances += np.sum(half * half, axis=0)
         return variances
 
@@ -90,7 +97,7 @@ class ObservedTargets:
         covariance = prior - gram_by_row(told.reshape(-1, n, m))
         if self.drift is not None:
             left = np.tile(np.eye(m), n) - self.drift.T @ told
-            half = whitened(cholesky_root(self.drift.T @ self.drift), left)
+            half = whitened(self.drift_root, left)
             covariance += gram_by_row(half.reshape(-1, n, m))
         return covariance
 
@@ -115,7 +122,7 @@ class ObservedTargets:
         told, other = whitened(self.root, told), whitened(self.root, other)
         found = prior - told.T @ other
         if self.drift is not None:
-            root = cholesky_root(self.drift.T @ self.drift)
+            root = self.drift_root
             left = whitened(root, direction[:, None] - self.drift.T @ told)
             right = whitened(root, direction[:, None] - self.drift.T @ other)
             found += left.T @ right

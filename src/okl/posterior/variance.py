@@ -128,7 +128,9 @@ class PredictiveVariance(Posterior):
             np.matmul(variances[:, None] * V - off_axes * V, V.T, out=covariance)
             covariance += off_axes * np.eye(m)
             return covariance
-        for rows, phi, prior in self._in_blocks(X, m**2):
+        # what a target tells of each output, before and after it is whitened
+        width = m**2 + 3 * m * self._systems.largest
+        for rows, phi, prior in self._in_blocks(X, width):
             covariance[rows] = self._systems(phi, self._rest(phi, prior))
         return covariance
 
