@@ -27,6 +27,7 @@ from okl.kernels import (
     RationalQuadratic,
     Row,
 )
+from okl.losses import Quantile
 from okl.model_selection import GradientSearchCV
 from okl.parameters import Tied
 
@@ -215,9 +216,18 @@ def test_what_cannot_be_learned(kernel, rows, message):
             regressor(**given).fit(X[:rows], Y[:rows])
 
 
-def test_a_loss_without_a_gradient_and_single_fits():
-    with pytest.raises(ValueError, match=r"cannot be learned here: the loss Quantile"):
-        regressor(kernel=Learnable(Gaussian()), loss="quantile").fit(X, Y)
+class OfOnesOwn(Quantile):
+    """A loss that is not smooth, and not said to bear outliers."""
+
+    capabilities = Quantile.capabilities - {"robust"}
+
+
+def test_a_loss_of_ones_own_without_a_gradient():
+    with pytest.raises(ValueError, match=r"here: the loss OfOnesOwn.* is not smooth"):
+        regressor(kernel=Learnable(Gaussian()), loss=OfOnesOwn()).fit(X, Y)
+
+
+def test_single_fits_learn_no_kernel():
     for model in (
         OutputKernelRegressor(Learnable(Gaussian())),
         GradientSearchCV(OutputKernelRegressor(Learnable(Gaussian()))),

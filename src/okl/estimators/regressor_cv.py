@@ -169,8 +169,11 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     where it is clearly better. With fewer than five rows for each column one width for
     all is a further candidate, and widths are looked for from two starts; above 500
     columns one width is all there is, unless the square of the number of rows times
-    that of columns is at most 10^8. With another smooth loss it is what
-    `OutputKernelClassifierCV` has, by the loss of five shuffled folds.
+    that of columns is at most 10^8. With the losses ``"huber"`` and ``"quantile"`` it
+    is learned twice, from targets that are no further from the median of their output,
+    and then from what is predicted where their rows are left out, than normal noise is.
+    With a smooth loss of one's own it is what `OutputKernelClassifierCV` has, by the
+    loss of five shuffled folds.
     Columns that are constant are left out. It is learned from all training rows, at
     most 2000 of them (1000 where it takes folds) and fewer where outputs were observed
     in different rows, then stays as it is for structures and alphas. The rows that the
@@ -192,7 +195,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     also their square times the number of columns (above 10^8 it is not tried). The
     candidates are learned by up to some 50 evaluations each, with 800 rows or more on
     400 to 600 of them, and then the best one by 15 on all: some 4 seconds for 1000 rows
-    of 16 columns, on a busy core.
+    of 16 columns, on a busy core, and twice that where it is learned twice.
 
     Missing targets, weights and ``task`` are taken: of a row with a larger weight the
     noise is smaller, only ratios of weights count, and copies of a row, targets and

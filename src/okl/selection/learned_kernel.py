@@ -2,10 +2,11 @@
 
 Where the user leaves it to the data it is a linear kernel plus others of standardised
 rows, with weights and widths at which outputs are predicted best. `likeliest_kernel.py`
-has the recipe for the squared loss, whose criteria have closed forms;
-`kernel_of_folds.py` that for other smooth losses, those of classes among them, which
-are fitted to folds. Where the user names a kernel its parameters are learned as
-`GradientSearchCV` learns them, in the units of X.
+has the recipe for the squared loss, whose criteria have closed forms, and for losses
+that bear outliers, once these are drawn in (`outliers.py`); `kernel_of_folds.py` that
+for other smooth losses, those of classes among them, which are fitted to folds. Where
+the user names a kernel its parameters are learned as `GradientSearchCV` learns them, in
+the units of X.
 
 The priors are those of the kernels. Rows are those of dense arrays.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +30,7 @@ from okl.selection.kernel_of_folds import kernel_of_folds
 from okl.selection.learning import learn
 from okl.selection.likeliest_kernel import likeliest_kernel
 from okl.selection.linear_plus import scaled
+from okl.selection.outliers import near_medians, near_predictions
 from okl.selection.path import largest_alpha
 from okl.selection.sensitivity import shares_of_columns
 from okl.selection.standard_columns import StandardColumns
@@ -49,9 +52,9 @@ class LearnedKernel:
     Attributes
     ----------
     kernel : Kernel
-        Resolved. If it was made of the data and the loss is squared its size is that of
-        the outputs: the alpha at which it fits independent outputs best is the variance
-        of their noise. For other losses that alpha is one.
+        Resolved. If it was made of the data and the loss is squared, or bears outliers,
+        its size is that of the outputs: the alpha at which it fits independent outputs
+        best is the variance of their noise. For other losses that alpha is one.
     relevances : array (n_features,) or None
         The share of each column in the squared derivatives of the predictions at that
         alpha, times its variance; they sum to one, or are all zero. None for a kernel
@@ -87,9 +90,10 @@ def learn_kernel(
     X : array (n_samples, n_features)
         Not all columns may be constant.
     observed : Observed
-        The targets, normalised, of a smooth loss; not in long form.
+        The targets, normalised, of a loss that is smooth or bears outliers; not in long
+        form.
     folds : sequence of pairs of arrays
-        Row numbers to train on and to test, for losses that are not squared.
+        Row numbers to train on and to test, for losses that are learned from folds.
     learnable : Learnable
         The kernel that the user named, or none.
     fit_intercept : bool
@@ -101,6 +105,37 @@ def learn_kernel(
     budget : float, default=infinity
         The bytes that arrays of the size of the kernel matrix may take.
     """
+    learned = partial(
+        _learned,
+        X,
+        learnable=learnable,
+        fit_intercept=fit_intercept,
+        row_weights=row_weights,
+        constant=constant,
+        budget=budget,
+    )
+    if "robust" not in observed.loss.capabilities:
+        return learned(observed, folds)[0]
+    near = near_medians(observed)
+    found, noise = learned(near, [])
+    nearer = near_predictions(
+        observed, near, found.kernel, X, noise, fit_intercept=fit_intercept
+    )
+    return learned(nearer, [])[0]
+
+
+def _learned(
+    X: np.ndarray,
+    observed: Observed,
+    folds: Folds,
+    *,
+    learnable: Learnable,
+    fit_intercept: bool,
+    row_weights: np.ndarray | None,
+    constant: float | None,
+    budget: float,
+) -> tuple[LearnedKernel, float]:
+    """Return a kernel for a loss that bears no outliers, and the alpha learned."""
     if learnable.kernel is not None:
         rows = StandardRows(X, observed, fit_intercept, row_weights)
         return _of_named(learnable, rows, folds, budget)
@@ -123,12 +158,12 @@ def learn_kernel(
         rows = replace(rows, fit_intercept=False)
         smallest = noise / _largest_alpha(rows, standard.whole)
     learned, relevances = standard.on(X, row_weights), columns.of_all(fit.relevances)
-    return LearnedKernel(learned, relevances, smallest, standard)
+    return LearnedKernel(learned, relevances, smallest, standard), noise
 
 
 def _of_named(
     learnable: Learnable, rows: StandardRows, folds: Folds, budget: float
-) -> LearnedKernel:
+) -> tuple[LearnedKernel, float]:
     """Learn the parameters of a kernel that was named, and alpha."""
     X, observed, free = rows.Z, rows.observed, rows.fit_intercept
     criterion = choose_criterion(
@@ -159,7 +194,7 @@ def _of_named(
     kernel = clone(learnable.kernel).set_params(**values)
     # a kernel that is the same for all rows leaves no alpha that matters
     largest = max(_largest_alpha(rows, kernel), found.alpha)
-    return LearnedKernel(kernel, None, found.alpha / largest)
+    return LearnedKernel(kernel, None, found.alpha / largest), found.alpha
 
 
 def _with_alpha(parameters: Any) -> Any:

@@ -20,6 +20,7 @@ from okl.estimators.search.learnable_targets import (
     Distinct,
     as_matrix,
     folds_of,
+    in_closed_form,
     learnable_in_all,
     lengths_of,
     of_learnable_outputs,
@@ -37,7 +38,7 @@ from okl.selection.learned_kernel import LearnedKernel, learn_kernel
 from okl.selection.learning import n_arrays
 from okl.selection.standard_columns import StandardColumns
 
-# Rows that a kernel is learned from, with the squared loss and by fits to folds.
+# Rows that a kernel is learned from, in closed form and by fits to folds.
 MOST_ROWS, MOST_ROWS_OF_FOLDS = 2000, 1000
 # Rows with targets that there must be.
 _FEWEST = 10
@@ -60,9 +61,9 @@ class KernelLearning:
     X : array (n_some, n_features)
         The rows it is learned from.
     observed : Observed
-        Their targets, as a matrix, of a smooth loss.
+        Their targets, as a matrix, of a loss that is smooth or bears outliers.
     folds : list of pairs of arrays
-        Row numbers to train on and to test; empty for the squared loss.
+        Row numbers to train on and to test; empty for what is learned in closed form.
     fit_intercept : bool
     row_weights : array (n_some,) or None
     share : float
@@ -120,14 +121,14 @@ class KernelLearning:
         Raises
         ------
         NothingToLearnError
-            For sparse rows, a loss of numbers that is not smooth, fewer than ten rows
-            with targets, where all columns or all targets are constant, and where no
-            class has a row for each fold.
+            For sparse rows, a loss of numbers that is neither smooth nor bears
+            outliers, fewer than ten rows with targets, where all columns or all targets
+            are constant, and where no class has a row for each fold.
         """
         observed = with_likelihood(targets.observed) if classes else targets.observed
         if issparse(X):
             raise NothingToLearnError("X is sparse")
-        if "smooth" not in observed.loss.capabilities:
+        if not (in_closed_form(observed) or "smooth" in observed.loss.capabilities):
             raise NothingToLearnError(f"the loss {observed.loss} is not smooth")
         arrays = max([_ARRAYS, *(n_arrays([kernel]) for kernel in named)])
         rows = _drawn(observed, budget, arrays, random_state)
@@ -191,7 +192,7 @@ def _drawn(
     """Return the numbers of some of the rows that count, sorted."""
     rows = observed.counted()
     most = np.sqrt(budget / (_FLOAT * arrays))
-    if "quadratic" in observed.loss.capabilities:
+    if in_closed_form(observed):
         most = min(most, MOST_ROWS * _saved(observed))
     else:
         most = min(most, MOST_ROWS_OF_FOLDS)
@@ -225,7 +226,7 @@ def _learnable(
     """Return the numbers of rows to learn from, their outputs, and the folds."""
     kept, some = of_learnable_outputs(matrix)
     folds: Folds = []
-    if some is not None and "quadratic" not in some.loss.capabilities:
+    if some is not None and not in_closed_form(some):
         folds = folds_of(some, lengths[kept], random_state)
         some = learnable_in_all(some, folds)
         folds = folds if some is None else with_targets(some, folds)

@@ -5,7 +5,8 @@ classes with too few rows to learn from are left out. Where most tasks have so f
 they share can still be learned, from the deviations of targets from the means of their
 tasks, as one output. Whatever the loss of the search, classes are learned by a
 likelihood: that of the softmax for one class of several a row, the logistic one
-otherwise.
+otherwise. Numbers are learned by the squared loss in closed form where that, or one
+that bears outliers, is the loss of the search.
 
 Only the ratios of weights count. Copies of rows, with their targets, would say that
 there is no noise: they become one row of so much more weight.
@@ -42,6 +43,11 @@ def with_likelihood(observed: Observed) -> Observed:
     return replace(observed, loss=Logistic())
 
 
+def in_closed_form(observed: Observed) -> bool:
+    """Tell whether a kernel of these targets is learned by the squared loss."""
+    return not {"quadratic", "robust"}.isdisjoint(observed.loss.capabilities)
+
+
 def as_matrix(observed: Observed) -> Observed:
     """Return data in long form as a target matrix with one observed entry a row.
 
@@ -52,7 +58,7 @@ def as_matrix(observed: Observed) -> Observed:
         return observed
     counts = np.bincount(tasks.codes, minlength=tasks.n_tasks)
     of_few = np.mean(counts[tasks.codes] < _FEWEST) > 0.5
-    if of_few and "quadratic" in observed.loss.capabilities:
+    if of_few and in_closed_form(observed):
         return _pooled(observed)
     present, columns = np.unique(tasks.codes, return_inverse=True)
     at = np.arange(len(columns)), columns

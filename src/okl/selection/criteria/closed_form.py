@@ -144,29 +144,11 @@ class ClosedFormCriterion(Criterion):
         of_kernel: bool = True,
     ) -> Evaluation:
         """Return the value at a kernel, with its derivatives."""
-        known = structure.known(self.targets)
-        if known is None or not operator.shared:
-            raise ValueError(
-                f"{type(self).__name__} needs a structure that fixes the output "
-                f"kernel, and one kernel for all outputs; got {structure}. Use "
-                "'folds_likelihood'."
-            )
         alpha = np.asarray(alpha, dtype=float)
-        joins = self._joins(known, structure)
+        known, units, joins = self._relation(operator, alpha, structure)
         size = np.count_nonzero(self._weights) if joins else operator.n_samples
-        units = OutputUnits.of(known, alpha, couples=joins or known.couples)
         with threads_for(float(size) ** 3 / 6):
-            model: Decoupled | Joined
-            if joins:
-                model = Joined.of(
-                    operator,
-                    units,
-                    self.targets,
-                    self._weights,
-                    free_intercept=self.fit_intercept,
-                )
-            else:
-                model = self._decoupling.of(operator, units, of_kernel=of_kernel)
+            model = self._model(operator, units, joins=joins, of_kernel=of_kernel)
             found = self._differentiate(model)
             left, of_relation = model.gradients(found, of_kernel=of_kernel)
         of_structure: dict[str, Any] = {}
@@ -184,6 +166,35 @@ class ClosedFormCriterion(Criterion):
             found.value,
             (TermDerivative(left, None if of_kernel else left, of_structure),),
             log_alpha if alpha.ndim else float(log_alpha.sum()),
+        )
+
+    def _relation(
+        self, operator: Operator, alpha: np.ndarray, structure: Structure
+    ) -> tuple[OutputKernel, OutputUnits, bool]:
+        """Return L, the units of its outputs, and whether targets are one column."""
+        known = structure.known(self.targets)
+        if known is None or not operator.shared:
+            raise ValueError(
+                f"{type(self).__name__} needs a structure that fixes the output "
+                f"kernel, and one kernel for all outputs; got {structure}. Use "
+                "'folds_likelihood'."
+            )
+        joins = self._joins(known, structure)
+        units = OutputUnits.of(known, alpha, couples=joins or known.couples)
+        return known, units, joins
+
+    def _model(
+        self, operator: Operator, units: OutputUnits, *, joins: bool, of_kernel: bool
+    ) -> Decoupled | Joined:
+        """Return the targets in coordinates in which they are independent."""
+        if not joins:
+            return self._decoupling.of(operator, units, of_kernel=of_kernel)
+        return Joined.of(
+            operator,
+            units,
+            self.targets,
+            self._weights,
+            free_intercept=self.fit_intercept,
         )
 
     def _joins(self, known: OutputKernel, structure: Structure) -> bool:

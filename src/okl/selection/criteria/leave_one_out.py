@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from okl.numerics.arrays import symmetric
+from okl.operators import Operator
 from okl.selection.criteria.closed_form import ClosedFormCriterion
 from okl.selection.criteria.decoupled import Decoupled, Derivative
 from okl.selection.criteria.joined import Joined
 from okl.selection.criteria.projected_inverse import Part
+from okl.structures import Structure
 
 
 class LeftOut(NamedTuple):
@@ -65,6 +67,14 @@ class LeaveOneOut(ClosedFormCriterion):
     @abstractmethod
     def _judge(self, model: Decoupled | Joined, left_out: LeftOut) -> Judgement:
         """Judge the residuals of rows left out."""
+
+    def residuals(
+        self, operator: Operator, alpha: float, structure: Structure
+    ) -> np.ndarray:
+        """Return those of rows left out (n_samples, n_outputs), 0 without a weight."""
+        _, units, joins = self._relation(operator, np.asarray(alpha), structure)
+        model = self._model(operator, units, joins=joins, of_kernel=False)
+        return model.to_outputs(self._leave_out(model).residuals)
 
     def _differentiate(self, model: Decoupled | Joined) -> Derivative:
         left_out = self._leave_out(model)
