@@ -293,8 +293,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             )
         if self._process is None:
             raise NoProcessError(
-                "return_std, return_cov, given and noise_variance_ are for "
-                "loss='squared', the loss of Gaussian noise; this model was fitted "
-                f"with loss={self.loss!r}."
+                "Standard deviations, intervals, given and noise_variance_ are for "
+                f"loss='squared', not for loss={self.loss!r}. Two more fits, with "
+                "loss=Quantile(0.05) and Quantile(0.95), have the limits of a band."
             )
         return self._process

@@ -98,7 +98,9 @@ def check_flag(value: Any, name: str, word: str | None = None) -> bool:
         return True
     if not isinstance(value, bool | np.bool_):
         known = "True or False" if word is None else f"True, False or {word!r}"
-        raise ValueError(f"{name} must be {known}, got {value!r}.")
+        shape = getattr(value, "shape", ())  # targets, say, where a flag is next
+        got = f"an array of shape {shape}" if shape else repr(value)
+        raise ValueError(f"{name} must be {known}, got {got}.")
     return bool(value)
 
 
