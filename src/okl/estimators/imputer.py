@@ -30,7 +30,7 @@ from okl.numerics.validation import (
     check_count,
     check_magnitude,
 )
-from okl.posterior import RowDistribution
+from okl.posterior import best_distribution
 
 # How many calls up the caller of a fit is, with its decorator between.
 _DEPTH = 3
@@ -99,7 +99,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.transformer_ = ColumnUnits.of(table, way)
         values = self.transformer_.transform(table)
         self.estimator_: Any = None
-        self.distribution_ = RowDistribution.of(values) if X is None else None
+        self.distribution_ = best_distribution(values) if X is None else None
         if X is None:
             return self
         names = getattr(self, "feature_names_in_", None)
@@ -217,9 +217,11 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     One model serves all patterns of missing entries. Without inputs rows are taken to
     be normal, after a transformation of each column; mean and covariance are those of
     largest likelihood, found by expectation and maximisation, with correlations shrunk
-    where rows are few (no duality gap certifies them). With inputs a regressor, whose
-    fit is certified, predicts each column from them, and its errors in rows left out
-    have the covariance that conditions on what was observed:
+    where rows are few (no duality gap certifies them). With fewer than two rows for
+    each column, covariances of few factors are tried too, and taken if they predict
+    entries that are held out clearly better. With inputs a regressor, whose fit is
+    certified, predicts each column from them, and its errors in rows left out have the
+    covariance that conditions on what was observed:
     ``estimator_.predict(X, given=Y)``.
 
     Parameters
@@ -262,6 +264,9 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     ----------
     Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM
     algorithm. Journal of the Royal Statistical Society B 39.
+
+    Donoho, Gavish & Johnstone (2018), Optimal shrinkage of eigenvalues in the spiked
+    covariance model. Annals of Statistics 46.
 
     Schaefer & Strimmer (2005), A shrinkage approach to large-scale covariance matrix
     estimation. Statistical Applications in Genetics and Molecular Biology 4.
