@@ -215,7 +215,8 @@ def test_no_power_is_looked_for_where_none_is_asked_for(transform_y, monkeypatch
     monkeypatch.setattr(PowerTransformer, "fit", refused)
     X, Y, _ = draw(20, 2)
     inputs = X if transform_y == "auto" else None  # which is "standardize" with inputs
-    model = OutputKernelImputer(OutputKernelRegressor(), transform_y=transform_y)
+    regressor = None if inputs is None else OutputKernelRegressor()
+    model = OutputKernelImputer(regressor, transform_y=transform_y)
     assert model.fit(Y, X=inputs).transform(Y, inputs).shape == (20, 2)
 
 
@@ -401,6 +402,17 @@ def test_a_wrong_estimator_is_refused_without_inputs_too(estimator):
     imputer = OutputKernelImputer(estimator)
     with pytest.raises(TypeError, match="estimator must be a regressor of okl"):
         imputer.fit([[1.0, np.nan], [2.0, 3.0], [0.0, 1.0]])
+
+
+def test_an_estimator_without_inputs_is_warned_of():
+    table = np.array([[1.0, np.nan], [2.0, 3.0], [0.0, 1.0]])
+    given = OutputKernelImputer(OutputKernelRegressor())
+    with pytest.warns(
+        UserWarning, match=r"estimator is not used.*fit\(Y, X=X\)"
+    ) as one:
+        given.fit(table)
+    assert one[0].filename == __file__
+    assert_allclose(given.transform(table), OutputKernelImputer().fit_transform(table))
 
 
 def test_no_power_leads_far_beyond_what_was_observed():

@@ -2,10 +2,10 @@
 
 Rows are taken to be normal, once columns are standardised or, where that predicts
 entries better, transformed by a power. Without inputs all rows have one mean and
-covariance, found by expectation-maximisation over what was observed; with inputs the
-mean is a function of them that a regressor learns, and the covariance that of its
-errors in rows left out. Either way a missing entry becomes the mean given what was
-observed in its row, mapped back to the column's units.
+covariance, found by expectation-maximisation over what was observed, and shrunk where
+rows are few; with inputs the mean is a function of them that a regressor learns, and
+the covariance that of its errors in rows left out. Either way a missing entry becomes
+the mean given what was observed in its row, mapped back to the column's units.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ from okl.estimators.column_units import WAYS, ColumnUnits
 from okl.estimators.completion import completed
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.frames import titled, validated
-from okl.estimators.regression import RegressionMixin
-from okl.estimators.regressor_cv import OutputKernelRegressorCV
+from okl.estimators.table_regressor import regressor_of_table
 from okl.numerics.validation import (
     LARGEST_WITH_SQUARE,
     check_choice,
     check_count,
     check_magnitude,
 )
-from okl.posterior import RowDistribution
+from okl.posterior import best_distribution
+
+# How many calls up the caller of a fit is, with its decorator between.
+_DEPTH = 3
 
 
 class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -76,20 +78,9 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_count(self.n_iter, "n_iter", least=0)
         check_choice(self.transform_y, "transform_y", WAYS)
-        estimator: Any = OutputKernelRegressorCV(structures="identity")
-        if self.estimator is not None:
-            estimator = self.estimator
-        squares = isinstance(estimator, RegressionMixin)
-        if squares and "quadratic" not in estimator._checked_loss().capabilities:
-            raise ValueError(
-                "estimator must have the squared loss, on which the imputation of "
-                f"missing entries is based; got loss={estimator.loss!r}."
-            )
-        if not squares:
-            raise TypeError(
-                "estimator must be a regressor of okl with the squared loss, got "
-                f"{estimator!r}."
-            )
+        estimator = regressor_of_table(
+            self.estimator, has_inputs=X is not None, depth=_DEPTH
+        )
         table = self._validated(Y, reset=True)
         nowhere = np.flatnonzero(np.isnan(table).all(axis=0))
         if len(nowhere):
@@ -108,7 +99,7 @@ class _Filling(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.transformer_ = ColumnUnits.of(table, way)
         values = self.transformer_.transform(table)
         self.estimator_: Any = None
-        self.distribution_ = RowDistribution.of(values) if X is None else None
+        self.distribution_ = best_distribution(values) if X is None else None
         if X is None:
             return self
         names = getattr(self, "feature_names_in_", None)
@@ -226,16 +217,19 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     One model serves all patterns of missing entries. Without inputs rows are taken to
     be normal, after a transformation of each column; mean and covariance are those of
     largest likelihood, found by expectation and maximisation, with correlations shrunk
-    where rows are few (no duality gap certifies them). With inputs a regressor, whose
-    fit is certified, predicts each column from them, and its errors in rows left out
-    have the covariance that conditions on what was observed:
+    where rows are few (no duality gap certifies them). With fewer than two rows for
+    each column, covariances of few factors are tried too, and taken if they predict
+    entries that are held out clearly better. With inputs a regressor, whose fit is
+    certified, predicts each column from them, and its errors in rows left out have the
+    covariance that conditions on what was observed:
     ``estimator_.predict(X, given=Y)``.
 
     Parameters
     ----------
     estimator : regressor of okl, default=None
         For tables with inputs, with the squared loss; None for
-        ``OutputKernelRegressorCV(structures="identity")``.
+        ``OutputKernelRegressorCV(structures="identity")``. Without inputs it is not
+        used, and a warning says so.
     transform_y : {"auto", "standardize", "yeo-johnson"} or None, default="auto"
         What is done to columns first. ``"standardize"`` by
         `sklearn.preprocessing.StandardScaler`: entries are filled in with means, of
@@ -270,6 +264,9 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     ----------
     Dempster, Laird & Rubin (1977), Maximum likelihood from incomplete data via the EM
     algorithm. Journal of the Royal Statistical Society B 39.
+
+    Donoho, Gavish & Johnstone (2018), Optimal shrinkage of eigenvalues in the spiked
+    covariance model. Annals of Statistics 46.
 
     Schaefer & Strimmer (2005), A shrinkage approach to large-scale covariance matrix
     estimation. Statistical Applications in Genetics and Molecular Biology 4.

@@ -10,6 +10,7 @@ its others.
 from okl.posterior.base import Posterior
 from okl.posterior.calibration import Calibration, correlation_of_errors
 from okl.posterior.conditioning import ConditionedRows
+from okl.posterior.held_out_entries import best_distribution
 from okl.posterior.incomplete_rows import RowDistribution
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
 from okl.posterior.missing_targets import expected_targets
@@ -29,6 +30,7 @@ __all__ = [
     "SeparateVariances",
     "TaskVariances",
     "TermSumPosterior",
+    "best_distribution",
     "correlation_of_errors",
     "covariances_left_out",
     "expected_targets",

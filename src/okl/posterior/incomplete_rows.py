@@ -25,6 +25,7 @@ end correlations are shrunk about as far as the rows that have both entries ask 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,8 @@ _LEAST = 1e-8
 _CONSTANT = 1e-12
 # Entries of the small inverses that are formed at a time.
 _ENTRIES = 4_000_000
+# Makes a covariance fit for few rows, given how many rows have each pair of columns.
+Shrinkage = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,20 @@ class RowDistribution:
     n_rounds: int
 
     @classmethod
-    def of(cls, rows: np.ndarray, *, centre: bool = True) -> RowDistribution:
+    def of(
+        cls,
+        rows: np.ndarray,
+        *,
+        centre: bool = True,
+        shrinkage: Shrinkage | None = None,
+        tolerance: float | None = None,
+    ) -> RowDistribution:
         """Find it for rows (n, m), NaN where an entry is missing.
 
         Every column has an entry; a row without any does not matter. Without ``centre``
-        the mean is zero.
+        the mean is zero. Each round ends with a ``shrinkage`` of the covariance, by
+        default with `shrunk`; the last one moves no entry by ``tolerance``, in units of
+        columns.
         """
         seen = ~np.isnan(rows)
         told = seen.any(axis=1)
@@ -74,7 +86,11 @@ class RowDistribution:
         scale = np.sqrt(np.sum(known**2, axis=0) / counts)
         varying = scale > _CONSTANT * np.abs(start)
         inside = _standardised(
-            known[:, varying] / scale[varying], seen[:, varying], centre
+            known[:, varying] / scale[varying],
+            seen[:, varying],
+            centre,
+            shrunk if shrinkage is None else shrinkage,
+            _TOLERANCE if tolerance is None else tolerance,
         )
         mean, covariance = start, np.zeros((rows.shape[1],) * 2)
         mean[varying] += scale[varying] * inside.mean
@@ -129,7 +145,13 @@ class RowDistribution:
         return expected
 
 
-def _standardised(known: np.ndarray, seen: np.ndarray, centre: bool) -> RowDistribution:
+def _standardised(
+    known: np.ndarray,
+    seen: np.ndarray,
+    centre: bool,
+    shrinkage: Shrinkage,
+    tolerance: float,
+) -> RowDistribution:
     """Find the distribution of rows of about unit variance, zero where not seen."""
     pairs = seen.astype(np.float64).T @ seen
     # correlations of zero may be a fixed point: a start from half of those over pairs
@@ -139,14 +161,14 @@ def _standardised(known: np.ndarray, seen: np.ndarray, centre: bool) -> RowDistr
     covariance = (_available(known, pairs) + np.eye(len(pairs))) / 2
     n = np.full_like(pairs, len(known))
     n_rounds, change = 0, np.inf
-    while change >= _TOLERANCE and n_rounds < _ROUNDS:
+    while change >= tolerance and n_rounds < _ROUNDS:
         n_rounds += 1
         filled, spread, _ = patterns.expected(known, mean, covariance)
         before = mean, covariance
         if centre:
             mean = filled.mean(axis=0)
         filled -= mean
-        covariance = shrunk((filled.T @ filled + spread) / len(known), n)
+        covariance = shrinkage((filled.T @ filled + spread) / len(known), n)
         moved = np.vstack([before[0] - mean, before[1] - covariance])
         change = float(np.max(np.abs(moved), initial=0.0)) if patterns.any else 0.0
     return RowDistribution(mean, covariance, n_rounds)

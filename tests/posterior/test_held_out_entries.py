@@ -1,0 +1,91 @@
+"""Which covariance is taken for which table, by entries held out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from okl.posterior import RowDistribution, best_distribution, held_out_entries
+from okl.posterior.few_factors import of_few_factors
+
+
+def of_factors(n, m, seed):
+    rng = np.random.default_rng(seed)
+    whole = rng.normal(size=(n, 2)) @ rng.normal(size=(2, m))
+    return whole + 0.7 * rng.normal(size=(n, m))
+
+
+def of_neighbours(n, m, seed):
+    """Columns of which each is like the one before, so that factors are many."""
+    rng = np.random.default_rng(seed)
+    whole = rng.normal(size=(n, m))
+    for j in range(1, m):
+        whole[:, j] = 0.95 * whole[:, j - 1] + 0.3 * whole[:, j]
+    return whole
+
+
+def holes(whole, share=0.2):
+    missing = np.random.default_rng(99).random(whole.shape) < share
+    return missing, np.where(missing, np.nan, whole)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_factors_are_taken_where_they_are_what_there_is(seed):
+    whole = of_factors(40, 80, seed)
+    missing, rows = holes(whole)
+
+    def error(distribution):
+        return np.mean((distribution.filled(rows)[0] - whole)[missing] ** 2)
+
+    found = best_distribution(rows)
+    few = RowDistribution.of(rows, shrinkage=of_few_factors)
+    assert_allclose(found.covariance, few.covariance)
+    assert error(found) < 0.8 * error(RowDistribution.of(rows))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_other_columns_are_shrunk_alike(seed):
+    _, rows = holes(of_neighbours(50, 60, seed))
+    found = best_distribution(rows)
+    assert np.array_equal(found.covariance, RowDistribution.of(rows).covariance)
+
+
+def test_tables_of_many_rows_or_few_entries_are_not_tried(monkeypatch):
+    def refuse(*args):
+        pytest.fail("few factors were tried")
+
+    monkeypatch.setattr(held_out_entries, "of_few_factors", refuse)
+    for n, m in [(60, 30), (10, 12)]:
+        rows = holes(of_factors(n, m, 0))[1]
+        found = best_distribution(rows)
+        assert np.array_equal(found.covariance, RowDistribution.of(rows).covariance)
+
+
+def test_units_of_columns_do_not_matter():
+    """In units of the table one column, which is noise, would decide alone."""
+    _, rows = holes(of_factors(40, 80, 0))
+    units = np.ones(80)
+    units[3] = 1e6
+    rows[:, 3] = np.random.default_rng(5).normal(size=40)
+    one, other = best_distribution(rows), best_distribution(rows * units)
+    off = other.covariance / np.outer(units, units) - one.covariance
+    assert np.max(np.abs(off)) < 1e-8
+
+
+def test_each_column_keeps_two_entries():
+    seen = np.zeros((50, 100), dtype=bool)
+    seen[:2] = True
+    seen[:, :50] = True
+    out = held_out_entries._held_out(seen)
+    assert out[:, :50].any()
+    assert not out[:, 50:].any()
+    assert np.all((seen & ~out).sum(axis=0) >= 2)
+
+
+def test_constant_columns_do_not_matter():
+    rows = holes(of_factors(40, 80, 0))[1]
+    with_constant = np.column_stack([rows, np.full(40, 7.0)])
+    with_constant[0, -1] = np.nan
+    found = best_distribution(with_constant)
+    assert np.all(found.covariance[-1] == 0)
+    assert found.filled(with_constant)[0][0, -1] == 7.0
+    assert np.all(best_distribution(np.full((40, 80), 3.0)).covariance == 0)
