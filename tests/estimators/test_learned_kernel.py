@@ -105,6 +105,18 @@ def test_units_of_the_targets_do_not_matter():
     assert_allclose(predictions, fitted().predict(NEW), rtol=1e-4, atol=1e-4)
 
 
+def test_how_far_away_a_target_is_does_not_matter():
+    model = regressor(loss=Huber(), normalize_y=False)
+    near, far = Y.copy(), Y.copy()
+    near[:3, 0], far[:3, 0] = 1e3, 1e6
+    near, far = (learning_of(model, X, y).observed.targets for y in (near, far))
+    assert_allclose(far, near)
+    assert_allclose(np.sort(far[:, 1]), np.sort(Y[:, 1]))
+    squared = regressor(normalize_y=False)
+    y = np.where(np.arange(len(Y))[:, None] == 0, 1e6, Y)
+    assert learning_of(squared, X, y).observed.targets.max() == 1e6
+
+
 def test_the_order_of_the_columns_does_not_matter():
     order = [2, 0, 1]
     model = regressor().fit(X[:, order], Y)

@@ -26,6 +26,7 @@ from okl.estimators.search.learnable_targets import (
     of_mean_weight_one,
     why_not_learnable,
     with_likelihood,
+    with_near_targets,
     with_targets,
 )
 from okl.estimators.search.rows_of_tasks import RowsOfTasks
@@ -134,7 +135,7 @@ class KernelLearning:
         drawn = observed.restrict(rows)
         distinct = _distinct(X[rows], drawn)
         merged = distinct.observed(drawn)
-        matrix = as_matrix(merged)
+        matrix = with_near_targets(as_matrix(merged))
         weights = targets.row_weights
         weights = distinct.weights(None if weights is None else weights[rows])
         lengths = lengths_of(X[rows[distinct.first]], weights)

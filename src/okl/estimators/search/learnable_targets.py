@@ -5,7 +5,7 @@ classes with too few rows to learn from are left out. Where most tasks have so f
 they share can still be learned, from the deviations of targets from the means of their
 tasks, as one output. Whatever the loss of the search, classes are learned by a
 likelihood: that of the softmax for one class of several a row, the logistic one
-otherwise.
+otherwise. Of numbers those far away are brought nearer, where the loss bears them.
 
 Only the ratios of weights count. Copies of rows, with their targets, would say that
 there is no noise: they become one row of so much more weight.
@@ -21,6 +21,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from okl.losses import Logistic, Softmax
+from okl.numerics.far_away import brought_near
 from okl.problems import Observed
 from okl.selection.folds import N_FOLDS, Folds
 from okl.selection.standard_columns import StandardColumns
@@ -82,6 +83,21 @@ def _pooled(observed: Observed) -> Observed:
     grown = np.where(several, np.sqrt(n_rows / np.where(several, n_rows - 1, 1)), 0.0)
     targets = (observed.targets - tasks.spread(means)) * tasks.spread(grown)
     return Observed(targets, observed.loss, weights * tasks.spread(several))
+
+
+def with_near_targets(observed: Observed) -> Observed:
+    """Return targets of a loss that bears some far away with these brought nearer.
+
+    They add as much to the loss of held-out rows whatever the kernel is, and by their
+    whole distance nothing else would count beside it.
+    """
+    targets, loss, weights = observed.targets, observed.loss, observed.weights
+    if "robust" not in loss.capabilities:
+        return observed
+    constants = loss.best_intercept(targets, 0.0 * targets, weights)
+    about = targets - constants
+    near = brought_near(about, weights)
+    return observed if near is about else replace(observed, targets=near + constants)
 
 
 def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | None]:
