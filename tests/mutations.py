@@ -41,8 +41,8 @@ MUTATIONS = [
     # the certificate: half of the gap, a dual point outside the domain, no intercept
     Mutation(
         "certificates/certificate.py",
-        "return gap / scale if",
-        "return gap / (2 * scale) if",
+        "return gap / size if",
+        "return gap / (2 * size) if",
         "tests/test_certificate.py",
     ),
     Mutation(

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 
 from okl import Certificate, OutputKernelRegressor, certify
-from okl.certificates import bounds, relative_gap
-from okl.losses import Huber
+from okl.certificates import GapScale, bounds, relative_gap
+from okl.losses import Huber, Quantile, Squared
 from okl.structures import LowRank
 from tests import reference
 from tests.covering import examples, later
@@ -443,17 +443,17 @@ class TestErrors:
         good["dual_coef"][0, 0] = np.nan
         with pytest.raises(ValueError, match="dual_coef has entries that are NaN"):
             certify(**good)
-        assert Certificate.of(np.nan, 0.0, 0.0, tol=1e-6).status != "optimal"
+        assert Certificate.of(np.nan, 0.0, GapScale(0.0), tol=1e-6).status != "optimal"
 
 
 class TestVerdict:
     """From two numbers to a status."""
 
     def test_status_and_message(self):
-        optimal = Certificate.of(1.0 + 1e-7, 1.0, 0.0, tol=1e-6)
+        optimal = Certificate.of(1.0 + 1e-7, 1.0, GapScale(0.0), tol=1e-6)
         assert optimal.status == "optimal"
         assert "1e-07" in optimal.message
-        late = Certificate.of(1.0, 0.5, 0.0, tol=1e-6)
+        late = Certificate.of(1.0, 0.5, GapScale(0.0), tol=1e-6)
         assert late.status == "unproved"
         assert "0.5" in late.message
         assert "max_iter" not in late.message
@@ -464,7 +464,9 @@ class TestVerdict:
         assert stalled.status == "stalled"
         assert "larger alpha" in stalled.message
         assert "Rounding alone does not explain a gap this large" in stalled.message
-        near = Certificate.of(1.0 + 1e-8, 1.0, 0.0, tol=1e-9).of_fit(6, 7, 1e-9)
+        near = Certificate.of(1.0 + 1e-8, 1.0, GapScale(0.0), tol=1e-9).of_fit(
+            6, 7, 1e-9
+        )
         assert "rounding errors prevent" in near.message
         assert "rank" not in stalled.message
         for n_iter, one in ((6, stalled), (7, ended)):
@@ -475,7 +477,7 @@ class TestVerdict:
         assert optimal.of_fit(7, 7, 1e-6) is optimal
         assert all(one.failed for one in (late, ended, stalled))
         # a tolerance that no double can meet is the reason itself
-        close = Certificate.of(1.0 + 2e-15, 1.0, 0.0, tol=1e-16)
+        close = Certificate.of(1.0 + 2e-15, 1.0, GapScale(0.0), tol=1e-16)
         for status, one in (
             ("stalled", close.of_fit(6, 7, 1e-16)),
             ("stalled", close.of_fit(6, 7, 1e-16, limited=True)),
@@ -487,33 +489,36 @@ class TestVerdict:
             assert "Increase max_iter" not in one.message
             assert "tandardise" not in one.message
         assert "Standardise" in close.limited_by_rounding(1e-16, 1e-9).message
-        bounded = Certificate.of(1.0, 0.5, 0.0, tol=1e-6, rank_limited=True)
+        bounded = Certificate.of(1.0, 0.5, GapScale(0.0), tol=1e-6, rank_limited=True)
         assert bounded.status == "rank_limited"
         assert "larger rank" in bounded.message
-        assert Certificate.of(1.0, 1.0, 0.0, tol=1e-6, rank_limited=True).status == (
-            "optimal"
-        )
+        assert Certificate.of(
+            1.0, 1.0, GapScale(0.0), tol=1e-6, rank_limited=True
+        ).status == ("optimal")
 
     def test_a_dual_value_above_the_primal_proves_nothing(self):
         # BUG: a negative gap beyond rounding says that something is wrong with K or
         # with the bound, and counts as "optimal"
-        assert Certificate.of(1.0, 2.0, 0.0, tol=1e-6).status != "optimal"
-        assert Certificate.of(1.0, 1.0 + 1e-12, 0.0, tol=1e-6).status == "optimal"
+        assert Certificate.of(1.0, 2.0, GapScale(0.0), tol=1e-6).status != "optimal"
+        assert (
+            Certificate.of(1.0, 1.0 + 1e-12, GapScale(0.0), tol=1e-6).status
+            == "optimal"
+        )
 
     def test_a_dual_value_above_by_rounding_of_the_loss_is_no_error(self):
         # of a loss of 80 at f = 0 a model that interpolates leaves 2e-11, of which
         # rounding is more than the tolerance, to either side
-        small, reference = 2e-11, 80 * 2.0**-52
+        small, scale = 2e-11, GapScale(80 * 2.0**-52)
         for dual, status in ((1e-15, "optimal"), (1e-13, "unproved")):
-            found = Certificate.of(small, small + dual, reference, tol=1e-6)
+            found = Certificate.of(small, small + dual, scale, tol=1e-6)
             assert found.relative_gap < -1e-6
             assert found.status == status
-        assert Certificate.of(small + 1e-15, small, reference, tol=1e-6).status == (
+        assert Certificate.of(small + 1e-15, small, scale, tol=1e-6).status == (
             "unproved"
         )
 
     @pytest.mark.parametrize(
-        ("primal", "dual", "reference_value", "expected"),
+        ("primal", "dual", "rounding", "expected"),
         [
             (2.0, 1.0, 0.0, 0.5),
             (1.0, -3.0, 0.0, 4 / 3),
@@ -523,8 +528,8 @@ class TestVerdict:
             (1.0, -np.inf, 0.0, np.inf),
         ],
     )
-    def test_relative_gap(self, primal, dual, reference_value, expected):
-        assert relative_gap(primal, dual, reference_value) == pytest.approx(expected)
+    def test_relative_gap(self, primal, dual, rounding, expected):
+        assert relative_gap(primal, dual, GapScale(rounding)) == pytest.approx(expected)
 
 
 def test_certify_takes_lists_float32_and_vectors():
@@ -651,3 +656,51 @@ def test_dual_points_are_turned_while_that_closes_the_gap(monkeypatch):
     assert 1 < len(turns) < bounds._TURNS
     monkeypatch.setattr(bounds, "_TURNS", 1)
     assert found.relative_gap < 0.7 * certify(model, X, Y).relative_gap
+
+
+def scale_of(loss, targets, weights=None):
+    return GapScale.of_targets(loss, targets, targets, weights)
+
+
+class TestGapScale:
+    """A gap is measured by what models can change."""
+
+    ROBUST = (Huber(), Quantile(), Quantile(0.1))
+
+    @pytest.fixture
+    def targets(self):
+        return np.random.default_rng(0).normal(size=(60, 2)) * [1.0, 1e3]
+
+    def test_without_targets_far_away_the_whole_objective_counts(self, targets):
+        heavy = np.random.default_rng(0).laplace(size=(500, 2))
+        for loss in self.ROBUST:
+            assert scale_of(loss, targets).typical == np.inf
+            assert scale_of(loss, heavy).typical == np.inf
+
+    def test_it_does_not_depend_on_how_far_they_are(self, targets):
+        for loss in self.ROBUST:
+            found = []
+            for size in (1e6, 1e9):
+                far = targets.copy()
+                far[:4, 0], far[5, 1] = size, -size
+                scale = scale_of(loss, far)
+                assert scale.of(loss.value(far, 0.0 * far)) == scale.typical
+                found.append(scale.typical)
+            assert found[0] == found[1]
+            whole = loss.value(targets, 0.0 * targets)
+            assert whole < found[0] < 3 * whole
+
+    def test_targets_without_weight_are_not_far_away(self, targets):
+        weights = np.ones_like(targets)
+        targets[:4, 0], weights[:4, 0] = 1e6, 0.0
+        assert scale_of(Huber(), targets, weights).typical == np.inf
+
+    def test_the_squared_loss_has_all_of_it(self, targets):
+        targets[:4, 0] = 1e6
+        assert scale_of(Squared(), targets).typical == np.inf
+
+    def test_what_rounding_hides_is_not_asked_for(self):
+        assert GapScale(0.0, 1.0).of(10.0, -20.0) == 1.0
+        assert GapScale(0.0, 1.0).of(0.25, 0.5) == 0.5
+        assert GapScale(0.0, 1.0).of(1e9) == 1e3
+        assert GapScale(2.0, 1.0).of(1e3) == 2.0

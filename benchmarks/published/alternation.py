@@ -34,4 +34,4 @@ def alternate(
 def _gap(rotated: Rotated, kernel: SpectralKernel, alpha: float) -> float:
     coefficients = best_coefficients(rotated, kernel, alpha)
     primal, dual = rotated.bounds(coefficients, kernel, alpha)
-    return relative_gap(primal, dual, rotated.problem.reference)
+    return relative_gap(primal, dual, rotated.problem.gap_scale)

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
+from okl.certificates import GapScale
 from okl.coding.tasks import Tasks
 from okl.losses import Huber, Squared
 from okl.operators import Dense
@@ -80,7 +81,12 @@ def test_the_reduced_problem_has_the_solution_of_the_whole(
     assert r <= min(n - intercept, rank + (not intercept))
     Kc, Yc = centered(K, Y) if intercept else (K, Y)
     whole = Problem(
-        Squared(), Yc, TargetMatrix(Dense(Kc.copy())), structure, intercept, 1e-16
+        Squared(),
+        Yc,
+        TargetMatrix(Dense(Kc.copy())),
+        structure,
+        intercept,
+        GapScale(1e-16),
     )
     from okl.solvers import choose_solver
 
@@ -185,7 +191,7 @@ def test_rotated_bounds_are_those_of_the_problem(case, rank, xp):
         TargetMatrix(Dense(xp.asarray(psd(12, rank=rank)))),
         structure,
         False,
-        1e-16,
+        GapScale(1e-16),
     )
     rotated = Rotated.of(problem)
     known = structure.known(problem.targets)

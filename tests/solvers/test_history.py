@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelRegressor
-from okl.certificates import relative_gap
+from okl.certificates import GapScale, relative_gap
 from okl.solvers.monitor import Monitor
 from okl.structures import Cluster, Frobenius, LowRank, Sparse, TraceBall
 from tests.instances import STRUCTURES
@@ -29,7 +29,7 @@ def test_records_are_consistent(structure, intercept, n):
     assert len(history) == model.n_iter_ <= 60
     for record in history:
         assert set(record) == {"primal", "dual", "relative_gap", "seconds"}
-        gap = relative_gap(record["primal"], record["dual"], 0.0)
+        gap = relative_gap(record["primal"], record["dual"], GapScale(0.0))
         assert record["relative_gap"] == pytest.approx(gap, rel=1e-9)
         assert gap >= -1e-12
         # every primal value is above every bound, the last one included
@@ -155,7 +155,7 @@ def test_max_iter_is_kept(structure, max_iter):
 
 def test_dual_values_of_no_use_do_not_say_which_model_is_the_best():
     # gaps of about one: the worst model has the smallest
-    monitor = Monitor(0.0, tol=1e-6, max_iter=9)
+    monitor = Monitor(GapScale(0.0), tol=1e-6, max_iter=9)
     for primal, dual in ((0.09, -4e3), (82.0, -1e14), (0.5, -1e9)):
         monitor.add(primal, dual, primal)
     assert monitor.best == 0.09
@@ -165,7 +165,7 @@ def test_dual_values_of_no_use_do_not_say_which_model_is_the_best():
 
 
 def test_what_counts_as_coming_nearer():
-    monitor = Monitor(0.0, tol=1e-6, max_iter=9)
+    monitor = Monitor(GapScale(0.0), tol=1e-6, max_iter=9)
     monitor.add(2.0, 1.0)
     assert monitor.falls
     assert monitor.nears

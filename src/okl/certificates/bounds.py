@@ -12,7 +12,7 @@ from typing import Any
 
 from okl.certificates.entries import Entries
 from okl.losses import Loss
-from okl.numerics.arrays import Array, eigh, epsilon, namespace, symmetric
+from okl.numerics.arrays import Array, eigh, namespace, symmetric
 from okl.output_kernels import OutputKernel, SpectralKernel
 from okl.structures import Structure
 from okl.structures.base import DualBound
@@ -85,22 +85,6 @@ def bounds(
         # C = 0 may be better: its bound is what loss and penalty are never below
         dual = max(dual, point.value(namespace(implied).zeros_like(implied)))
     return primal, dual
-
-
-def rounding_reference(
-    loss: Loss, targets: Array, centered: Array, weights: Array | None
-) -> float:
-    """Return the objective below which there is nothing but rounding.
-
-    That is machine epsilon times the loss at f = 0 of centred targets, plus a bound on
-    the loss of their rounding errors: eps^1.5 times the loss of the targets as given.
-    """
-    xp = namespace(targets)
-    eps = epsilon(targets)
-    value = eps * loss.value(centered, xp.zeros_like(centered), weights)
-    if centered is not targets:
-        value += eps**1.5 * loss.value(targets, xp.zeros_like(targets), weights)
-    return value
 
 
 def _best_value(

@@ -30,6 +30,8 @@ from textwrap import fill
 
 import numpy as np
 
+from okl.certificates.gap_scale import GapScale
+
 _MESSAGES = {
     "optimal": "The relative duality gap {gap:.2g} is at most the tolerance {tol:.2g}: "
     "no other model has an objective lower by more than that.",
@@ -95,7 +97,9 @@ class Certificate:
         ``primal - dual``.
     relative_gap : float
         The gap over max(abs(primal), abs(dual), machine epsilon x loss at f = 0). With
-        an intercept and a loss of y - f that loss is the one at the best constant.
+        an intercept and a loss of y - f that loss is the one at the best constant. Of
+        an objective that targets far away make large, with a loss that bears these,
+        only a part counts (`okl.certificates.gap_scale`).
     status : {"optimal", "rank_limited", "stationary", "max_iter", "stalled", \
 "unproved"}
         Whether the relative gap is at most the tolerance; if not, whether a bound on
@@ -127,17 +131,17 @@ class Certificate:
         cls,
         primal: float,
         dual: float,
-        reference: float,
+        scale: GapScale,
         *,
         tol: float,
         rank_limited: bool = False,
     ) -> Certificate:
-        """Judge P and D; ``reference`` is what rounding leaves of an objective of 0."""
+        """Judge P and D by a gap of this scale."""
         gap = primal - dual
-        relative = relative_gap(primal, dual, reference)
+        relative = relative_gap(primal, dual, scale)
         # D above P is an effect of rounding: it is accepted up to the tolerance, or
         # the rounding of a loss of this size; further above it proves nothing
-        if abs(relative) <= tol or -reference <= gap < 0:
+        if abs(relative) <= tol or -scale.rounding <= gap < 0:
             status = "optimal"
         else:
             status = "rank_limited" if rank_limited else "unproved"
@@ -189,10 +193,10 @@ class Certificate:
         return replace(self, status="stalled", message=message)
 
 
-def relative_gap(primal: float, dual: float, reference: float) -> float:
+def relative_gap(primal: float, dual: float, scale: GapScale) -> float:
     """Return the gap relative to the objective, 0 where both are 0."""
     gap = primal - dual
-    scale = max(abs(primal), abs(dual), reference)
-    if not np.isfinite(scale):
+    size = scale.of(primal, dual)
+    if not np.isfinite(size):
         return float("inf")
-    return gap / scale if scale > 0 else 0.0
+    return gap / size if size > 0 else 0.0

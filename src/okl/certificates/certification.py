@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from okl.certificates import Certificate
-from okl.certificates.bounds import bounds, rounding_reference
+from okl.certificates import Certificate, GapScale
+from okl.certificates.bounds import bounds
 from okl.certificates.entries import EntryMatrix
 from okl.certificates.matrices import MatrixPerOutput, each_of, positive_gram
 from okl.losses import Loss, as_loss
@@ -196,8 +196,8 @@ def judge(
         free_intercept=free_intercept,
         **options,
     )
-    reference = rounding_reference(loss, given, targets, weights)
-    return Certificate.of(primal, dual, reference, tol=tol)
+    scale = GapScale.of_targets(loss, given, targets, weights)
+    return Certificate.of(primal, dual, scale, tol=tol)
 
 
 def output_kernel_of(

@@ -149,7 +149,7 @@ class Agreement:
         second_derivative = np.mean(problem.operator.diagonal())
         second_derivative *= solution.output_kernel.largest_eigenvalue
         seen += share * np.sum(difference**2) * second_derivative / (2 * self.alpha)
-        scale = max(abs(solution.certificate.primal), problem.reference)
+        scale = problem.gap_scale.of(solution.certificate.primal)
         if scale == 0:
             return Rounding(0.0, 0.0)
         unseen = share * self._change_by_error(slopes, rows)
@@ -247,7 +247,7 @@ class Agreement:
         )
         if found.status == "optimal":
             return found
-        scale = max(abs(before.primal), problem.reference)
+        scale = problem.gap_scale.of(before.primal)
         worse = found.primal > before.primal + max(self.tol, _NOTICED) * scale
         limited = solution.is_limited(problem)
         ended = before.status in ("max_iter", "rank_limited") or limited

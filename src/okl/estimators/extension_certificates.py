@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from okl.certificates import Certificate
-from okl.certificates.bounds import rounding_reference
+from okl.certificates import Certificate, GapScale
 from okl.certificates.certification import certify
 from okl.estimators.kept_fit import KeptFit
 from okl.estimators.new_targets import NewTargets
@@ -150,7 +149,7 @@ def _judged(
     certificate = Certificate.of(
         sum(primal for primal, _ in values),
         sum(dual for _, dual in values),
-        rounding_reference(kept.estimator.loss_, targets, targets, weights),
+        GapScale.of_targets(kept.estimator.loss_, targets, targets, weights),
         tol=tol,
     )
     message = _MESSAGES[certificate.status].format(

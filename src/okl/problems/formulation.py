@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from okl.certificates.bounds import rounding_reference
+from okl.certificates import GapScale
 from okl.coding.tasks import Tasks
 from okl.losses import Loss
 from okl.numerics.arrays import Array, epsilon, namespace
@@ -203,19 +203,19 @@ def formulate(
     target_means, given = None, targets
     if free and "location" in loss.capabilities:
         target_means, targets = _centered(loss, targets, weights, tasks)
-    reference = rounding_reference(loss, given, targets, weights)
+    scale = GapScale.of_targets(loss, given, targets, weights)
     operator = inputs.operator
     if tasks is not None:
         assert rows is None, "in long form the loss holds the weights"
         assert isinstance(operator, KernelOperator)
         column = TargetColumn(OneTaskPerRow(operator, tasks))
-        problem = Problem(loss, targets, column, structure, free, reference, weights)
+        problem = Problem(loss, targets, column, structure, free, scale, weights)
         return Formulation(problem, inputs.kernel_means, target_means, None, None)
     several = isinstance(operator, OperatorTerms)
     entries = TermMatrix(operator) if several else TargetMatrix(operator)
     quadratic = "quadratic" in loss.capabilities
     if rows is None and not (quadratic and weights is None):
-        problem = Problem(loss, targets, entries, structure, free, reference, weights)
+        problem = Problem(loss, targets, entries, structure, free, scale, weights)
         return Formulation(problem, inputs.kernel_means, target_means, None, None)
     if rows is not None:
         targets = xp.sqrt(rows)[:, None] * targets
@@ -224,7 +224,7 @@ def formulate(
         targets, basis = reduce_outputs(targets)
     # sums of weighted rows are zero only with their weights: the operator ensures that
     balanced = free and rows is None
-    problem = Problem(loss, targets, entries, structure, balanced, reference)
+    problem = Problem(loss, targets, entries, structure, balanced, scale)
     return Formulation(problem, inputs.kernel_means, target_means, rows, basis)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from okl.certificates import Certificate
+from okl.certificates import Certificate, GapScale
 from okl.certificates.bounds import bounds
 from okl.losses import Loss
 from okl.numerics.arrays import Array, count, epsilon, namespace
@@ -49,9 +49,9 @@ class Problem(TargetsLoss):
         Whether there is an intercept: operators are centred, and the entries of dual
         points that share an intercept sum to zero. For a quadratic loss without weights
         targets are centred as well, which removes the intercept from the problem.
-    reference : float
-        Machine epsilon times the loss of f = 0 on the targets as given: objectives
-        below it are zero up to rounding.
+    gap_scale : GapScale
+        What gaps are measured by, from the targets as given: objectives below its
+        ``rounding`` are zero up to rounding.
     weights : array of the shape of the targets or (n_samples, 1), or None
         What multiplies the loss of each entry, or row; None for one everywhere.
     """
@@ -61,7 +61,7 @@ class Problem(TargetsLoss):
     entries: TargetMatrix | TargetColumn
     structure: Structure
     centered: bool
-    reference: float
+    gap_scale: GapScale
     weights: Array | None = None
 
     @property
@@ -201,7 +201,7 @@ class Problem(TargetsLoss):
             dual_point=dual_point,
         )
         return Certificate.of(
-            primal, dual, self.reference, tol=tol, rank_limited=rank_limited
+            primal, dual, self.gap_scale, tol=tol, rank_limited=rank_limited
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from okl.certificates import GapScale
 from okl.solvers.solution import History
 
 # A solver whose bounds are not those of the final certificate, which has products of
@@ -30,8 +31,8 @@ class Monitor:
 
     Parameters
     ----------
-    reference : float
-        `Problem.reference`: objectives below it are zero up to rounding.
+    scale : GapScale
+        `Problem.gap_scale`: what gaps are measured by.
     tol : float
         Relative gap to stop at.
     max_iter : int
@@ -59,9 +60,10 @@ class Monitor:
     """
 
     def __init__(
-        self, reference: float, tol: float, max_iter: int, *, stagnation: int = 20
+        self, scale: GapScale, tol: float, max_iter: int, *, stagnation: int = 20
     ) -> None:
-        self.history = History(reference)
+        self.history = History(scale)
+        self.scale = scale
         self.best: Any = None
         self.gap = self.smallest = self.lowest = float("inf")
         self.falls = self.nears = False
@@ -78,7 +80,8 @@ class Monitor:
         """
         # below zero it is rounding, and no better for it
         self.gap = max(abs(self.history.add(primal, dual)), _ROUNDING)
-        self.falls = primal < self.lowest * (1 - _PROGRESS * self._tol)
+        least = _PROGRESS * self._tol * self.scale.of(primal)
+        self.falls = self.lowest - primal > least
         closer = self.gap < self.smallest
         # of models with the same gap the later one is nearer to the optimum
         as_close = self.gap <= self.smallest

@@ -36,4 +36,6 @@ class Request(NamedTuple):
         g s. With s = g that is g^2; a larger s will do where g s is still a small part
         of the tolerance.
         """
+        # far from the optimum a gap may be larger than what it is measured by
+        gap = min(gap, 1.0)
         return max(gap, _PART * self.tol / gap) if gap > _ROUNDING else gap

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, TypedDict
 
-from okl.certificates import Certificate, relative_gap
+from okl.certificates import Certificate, GapScale, relative_gap
 from okl.numerics.arrays import Array
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
@@ -25,14 +25,14 @@ class Record(TypedDict):
 class History:
     """The iterations of one solve, timed from its beginning."""
 
-    def __init__(self, reference: float) -> None:
+    def __init__(self, scale: GapScale) -> None:
         self.records: list[Record] = []
-        self._reference = reference
+        self._scale = scale
         self._start = perf_counter()
 
     def add(self, primal: float, dual: float) -> float:
         """Add an iteration; return its relative gap."""
-        gap = relative_gap(primal, dual, self._reference)
+        gap = relative_gap(primal, dual, self._scale)
         self.records.append(
             Record(
                 primal=primal,
@@ -94,7 +94,7 @@ class Solution:
         certificate = Certificate.of(
             known.primal,
             known.dual,
-            problem.reference,
+            problem.gap_scale,
             tol=tol,
             rank_limited=rank_limited,
         )
@@ -140,7 +140,7 @@ def certified(
         dual_point=dual_point,
         predictions=predictions,
     )
-    history = history or History(problem.reference)
+    history = history or History(problem.gap_scale)
     if not history.records:  # of a closed form
         history.add(certificate.primal, certificate.dual)
     return Solution(

@@ -20,6 +20,7 @@ from itertools import islice
 
 import numpy as np
 
+from okl.certificates import GapScale
 from okl.losses.base import Curvature
 from okl.numerics.arrays import inner, symmetric
 from okl.operators import (
@@ -78,7 +79,7 @@ class Adjoint:
             entries,
             fit.structure,
             fit.free_intercept,
-            0.0,
+            GapScale(0.0),
             observed.weights,
         )
         approximation = Approximation(problem, joint, _COLUMNS)

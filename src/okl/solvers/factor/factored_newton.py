@@ -131,7 +131,7 @@ def _minimise(
     """
     alpha, tol, max_iter, found = request
     d, problem = prepared.eigenvalues, prepared.problem
-    monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+    monitor = Monitor(problem.gap_scale, tol=SAFETY * tol, max_iter=max_iter)
     # an extrapolation need not be PSD; under a bound on its rank L is no smooth
     # function of alpha
     first = found.nearest if problem.rank_is_bounded else found.at(alpha)

@@ -151,7 +151,7 @@ def _rounds(prepared: Any, request: Request) -> Solution:
     known = "known" in problem.structure.capabilities
     smooth_solver, _ = _smooth(problem)
     growths = _KNOWN_GROWTH if known else _LEARNED_GROWTH
-    monitor = Monitor(problem.reference, 0.0, max_iter, stagnation=_STAGNATION)
+    monitor = Monitor(problem.gap_scale, 0.0, max_iter, stagnation=_STAGNATION)
     if start is None:
         start = _Start(namespace(problem.targets).zeros_like(problem.targets), None)
     exact, finished = None, 0
@@ -174,7 +174,8 @@ def _rounds(prepared: Any, request: Request) -> Solution:
         limited = problem.rank_is_bounded and status != "optimal"
         # where the rank limits it the gap stays open, and the objective says which
         # model is the best and when to stop
-        flat = certificate.primal > (1 - tol) * monitor.lowest
+        least = tol * problem.gap_scale.of(certificate.primal)
+        flat = monitor.lowest - certificate.primal < least
         flat = flat and status == "rank_limited"
         monitor.add(certificate.primal, certificate.dual, model, limited=limited)
         if monitor.smallest <= max(tol, _ROUGH) or flat:

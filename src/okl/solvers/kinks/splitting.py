@@ -105,7 +105,7 @@ def split(
     The start is the last a if progress is too slow, and None, for zero, if L vanishes.
     At the largest number of iterations the last model is returned as it is.
     """
-    history = History(problem.reference)
+    history = History(problem.gap_scale)
     model, point, halved, idle, close = None, None, float("inf"), 0, 0
     for here, theta in _looks(problem, request, start):
         if _vanishes(problem, here, request.alpha):  # others find an L of zero

@@ -70,7 +70,7 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
-    monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+    monitor = Monitor(problem.gap_scale, tol=SAFETY * tol, max_iter=max_iter)
     here = _first(problem, alpha, start)
     parameter = _FIRST
     while True:
@@ -81,7 +81,7 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
         aim = _SHARE * monitor.smallest
         ahead = here.round(prepared.approximation, parameter, aim=aim)
         kinked = "smooth" not in problem.loss.capabilities
-        if kinked and ahead.rise <= tol * abs(here.value):
+        if kinked and ahead.rise <= tol * problem.gap_scale.of(here.value):
             # the multipliers are found: what is left is due to scores off their kinks
             solved = sparse(model, problem, request)
             if solved.certificate.status == "optimal":

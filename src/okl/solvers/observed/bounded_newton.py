@@ -129,7 +129,7 @@ def bounded_newton(prepared: PreparedObserved, request: Request) -> Solution:
     """Iterate from where a neighbouring alpha ended, or walk down from a larger one."""
     alpha, tol, max_iter, start = request
     inside = prepared.inside.problem
-    monitor = Monitor(inside.reference, SAFETY * tol, max_iter)
+    monitor = Monitor(inside.gap_scale, SAFETY * tol, max_iter)
     factor = _walked(prepared, request) if start is None else start
     function = ObservedValue(prepared.inside, alpha)
     here, limited = _Here.at(function, factor).grown(function), False

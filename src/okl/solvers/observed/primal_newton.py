@@ -67,7 +67,7 @@ def primal_newton(prepared: PreparedObserved, request: Request) -> Solution:
     region = inside.structure.region(inside.n_outputs)
     assert isinstance(region, WithBarrier)  # on entries
     function = ObservedValue(prepared.inside, alpha)
-    monitor = Monitor(inside.reference, SAFETY * tol, max_iter)
+    monitor = Monitor(inside.gap_scale, SAFETY * tol, max_iter)
     for iterate in newton(function, *function.first_iterate(region, start)):
         monitor.add(*_bounds(function, iterate), iterate)
         if monitor.done:

@@ -78,7 +78,7 @@ def dual_newton(
         kernel = SpectralKernel(xp.flip(weights), xp.flip(basis, axis=1)).on_range()
         there = known.joined(alpha, kernel.matrix())
         yield NewtonIterate(kernel, primal, primal - gap, there)
-        relative = relative_gap(primal, primal - gap, prepared.problem.reference)
+        relative = relative_gap(primal, primal - gap, prepared.problem.gap_scale)
         inside = moment if product is None else product
         change = _step(d, targets, dual, inside, weights, metric, alpha, relative)
         dual = dual + change

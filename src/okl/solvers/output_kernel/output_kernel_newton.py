@@ -83,7 +83,7 @@ class OutputKernelNewton(Solver):
         """Iterate from where a neighbouring alpha ended, or from a scaled identity."""
         alpha, tol, max_iter, start = request
         problem = prepared.problem
-        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+        monitor = Monitor(problem.gap_scale, tol=SAFETY * tol, max_iter=max_iter)
         region = problem.structure.region(problem.n_outputs)
         if isinstance(region, Free):
             iterates = dual_newton(

@@ -71,7 +71,7 @@ class ClosedForm(Solver):
     def solve(self, prepared: PreparedForm, request: Request) -> Solution:
         """Evaluate the closed form."""
         (problem, known, rotated), alpha = prepared, request.alpha
-        history = History(problem.reference)
+        history = History(problem.gap_scale)
         theta = None if rotated is not None else _solved_directly(problem, alpha)
         if theta is None:
             rotated = rotated or Rotated.of(problem)

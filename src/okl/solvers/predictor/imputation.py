@@ -89,7 +89,7 @@ class Imputation(Solver):
         """Iterate from the imputed targets of a neighbouring alpha, or from zero."""
         alpha, tol, max_iter, start = request
         problem, known = prepared.problem, prepared.known
-        monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+        monitor = Monitor(problem.gap_scale, tol=SAFETY * tol, max_iter=max_iter)
         completed, predictions = _impute(prepared, alpha, start, monitor)
         rotated = Rotated.of(problem.completed(completed))
         coefficients = best_coefficients(rotated, known, alpha)

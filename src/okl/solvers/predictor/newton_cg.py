@@ -128,7 +128,7 @@ def _iterate(
     """Take steps; return the last point, the monitor, and whether steps were easy."""
     alpha, tol, max_iter, start = request
     problem = prepared.problem
-    monitor = Monitor(problem.reference, tol, max_iter, stagnation=_STAGNATION)
+    monitor = Monitor(problem.gap_scale, tol, max_iter, stagnation=_STAGNATION)
     steps = NewtonSteps(prepared, request)
     while True:
         point = point._replace(image=point.image_by(prepared.joint))

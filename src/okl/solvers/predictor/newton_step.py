@@ -128,7 +128,8 @@ class NewtonSteps:
             return False
         objective, last_gap = self._last
         fall = objective - point.objective
-        least = _IDLE_FALL * gap * abs(point.objective)
+        scale = self._prepared.problem.gap_scale
+        least = _IDLE_FALL * gap * scale.of(point.objective)
         return gap > _IDLE_GAP * last_gap and fall < least
 
     def _quick(self, point: NewtonPoint, aim: float) -> NewtonPoint | None:

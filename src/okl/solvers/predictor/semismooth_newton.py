@@ -82,7 +82,7 @@ def semismooth_newton(prepared: Prepared, request: Request) -> Found:
     """
     alpha, tol, max_iter, start = request
     problem, joint = prepared.problem, prepared.joint
-    monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
+    monitor = Monitor(problem.gap_scale, tol=tol, max_iter=max_iter)
     xp = namespace(problem.targets)
     dual = xp.zeros_like(problem.targets) if start is None else start
     predictions = xp.zeros_like(dual) if start is None else joint @ dual

@@ -79,7 +79,7 @@ def best_differences(
     region = structure.region(problem.n_outputs)
     assert isinstance(region, WithBarrier)  # the penalty is one of entries
     function = _Function(rotated.eigenvalues, rotated.targets, request.alpha)
-    monitor = Monitor(problem.reference, request.tol, request.max_iter)
+    monitor = Monitor(problem.gap_scale, request.tol, request.max_iter)
     first = first_iterate(*function, region, request.start)
     for kernel, point in newton(function, *first):
         assert isinstance(point, _Point)  # the function makes no others

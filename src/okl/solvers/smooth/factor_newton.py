@@ -122,7 +122,7 @@ def factor_newton(prepared: PreparedRounds, request: Request) -> Solution:
 
 
 def _monitor(problem: Problem, tol: float, max_iter: int) -> Monitor:
-    return Monitor(problem.reference, tol, max_iter, stagnation=_STAGNATION)
+    return Monitor(problem.gap_scale, tol, max_iter, stagnation=_STAGNATION)
 
 
 def _iterate(
@@ -137,10 +137,11 @@ def _iterate(
         if monitor.done:
             break
         last, following = following, steps.lower(following, gap)
-        if limited and steps.promise <= _PROMISE * tol * last.objective:
+        size = monitor.scale.of(last.objective)
+        if limited and steps.promise <= _PROMISE * tol * size:
             return True
     # where rounding ended the steps it hides what is left of the last one
-    return limited and steps.promise <= tol * monitor.best.objective
+    return limited and steps.promise <= tol * monitor.scale.of(monitor.best.objective)
 
 
 def _jointly(

@@ -65,7 +65,7 @@ def region_newton(prepared: PreparedRounds, request: Request) -> Solution:
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
-    monitor = Monitor(problem.reference, tol, max_iter, stagnation=_STAGNATION)
+    monitor = Monitor(problem.gap_scale, tol, max_iter, stagnation=_STAGNATION)
     if start is None:
         rough = rounds(prepared, Request(alpha, tol, min(max_iter, _ROUNDS)))
         if rough.certificate.status == "optimal" or rough.n_iter >= max_iter:

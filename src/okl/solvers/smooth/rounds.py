@@ -184,7 +184,7 @@ class _Rounds:
         self.prepared, self.models, self.alpha = prepared, prepared.models, alpha
         # under a bound the gap never closes: the objective says which model is the best
         self._bounded = problem.rank_is_bounded
-        self.monitor = Monitor(problem.reference, tol=tol, max_iter=max_iter)
+        self.monitor = Monitor(problem.gap_scale, tol=tol, max_iter=max_iter)
         self.bound, self._tol = largest_curvature(problem), tol
         self._closer, self._minimal = 1.0, False
         self._accepted: list[float] = []

@@ -54,7 +54,7 @@ def proximal_points(rounds: Rounds, prepared: Any, request: Request) -> Solution
     """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
-    monitor = Monitor(problem.reference, tol=SAFETY * tol, max_iter=max_iter)
+    monitor = Monitor(problem.gap_scale, tol=SAFETY * tol, max_iter=max_iter)
     start = start or _first(rounds, prepared, alpha)
     weights = start.weights
     share, closer = _MOST, 1.0

@@ -102,7 +102,7 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
     """Minimise models of the loss, from a neighbouring alpha's optimum or from zero."""
     alpha, tol, max_iter, start = request
     problem = prepared.inside
-    monitor = Monitor(problem.reference, SAFETY * tol, max_iter)
+    monitor = Monitor(problem.gap_scale, SAFETY * tol, max_iter)
     xp = namespace(problem.targets)
     zero = xp.zeros_like(problem.targets)
     # where a penalty has the inverse of L_q, functions that are zero cost something too
@@ -115,7 +115,7 @@ def _descent(prepared: PreparedTerms, request: Request) -> Solution:
     damped, closer = _DAMPED, 1.0
     while not monitor.done:
         share = max(min(_SHARE * monitor.smallest**2, _MOST), _SHARE * tol)
-        gap = closer * share * max(here.objective, problem.reference)
+        gap = closer * share * problem.gap_scale.of(here.objective)
         model = here.model(problem, prepared.approximation, alpha, damped)
         point = model.minimise(dual, gap=gap)
         dual = point.dual
