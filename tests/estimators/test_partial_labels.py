@@ -10,6 +10,7 @@ import okl
 from okl import ClassTree, OutputKernelClassifier, OutputKernelClassifierCV
 from okl.metrics import ClassTreeScorer
 from okl.model_selection import GradientSearchCV
+from okl.solvers import completion
 from okl.structures import Tree
 
 PATHS = ["a/x", "a/y", "a/z", "b/u", "b/v", "c/only", "d"]
@@ -70,6 +71,16 @@ def test_the_observed_likelihood_rises_to_where_no_descent_raises_it(seed):
 
     better = minimize(flat, dual.ravel(), method="L-BFGS-B", jac=True)
     assert better.fun >= value - 1e-6 * abs(value)
+
+
+def test_longer_steps_end_at_the_same_objective_sooner(monkeypatch):
+    X, _, labels = sample(hidden=0.7)
+    found = [model_of(tol=1e-8).fit(X, labels).completion_]
+    monkeypatch.setattr(completion, "_FIRST", 0.0)
+    found.append(model_of(tol=1e-8).fit(X, labels).completion_)
+    n_rounds = [len(one.objectives) for one in found]
+    assert 2 * n_rounds[0] < n_rounds[1]
+    assert found[0].objectives[-1] == pytest.approx(found[1].objectives[-1], rel=1e-6)
 
 
 def test_every_step_has_a_certificate_and_the_whole_a_status():
