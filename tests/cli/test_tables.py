@@ -90,6 +90,8 @@ def test_another_separator_is_named(tmp_path, name, content, found):
         read_table(write(tmp_path / name, content.encode()))
     # commas cannot be in numbers as well
     assert ("decimal" in str(error.value)) == (found != "commas")
+    # no ending stands for semicolons
+    assert ("Rename it" in str(error.value)) == (found in ("commas", "tabs"))
 
 
 def test_whole_numbers_of_more_than_64_bits_are_numbers(tmp_path):

@@ -240,9 +240,10 @@ def _check_separator(path: Path, names: Sequence[str]) -> None:
     for separator, other in _OTHER_SEPARATORS.items():
         if len(names) == 1 and separator in names[0]:
             decimals = ", with decimal=',' if numbers have commas" * (separator != ",")
+            remedy = "Rename it, or write" if separator in ",\t" else "Write"
             raise UserError(
                 f"{path} has {other} between the names of columns; files called .csv "
-                "have commas, files called .tsv tabs. Rename it, or write it again: "
+                f"have commas, files called .tsv tabs. {remedy} it again: "
                 f"pandas.read_csv(path, sep={separator!r}) reads it{decimals}."
             )
 
