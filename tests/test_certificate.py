@@ -704,3 +704,9 @@ class TestGapScale:
         assert GapScale(0.0, 1.0).of(0.25, 0.5) == 0.5
         assert GapScale(0.0, 1.0).of(1e9) == 1e3
         assert GapScale(2.0, 1.0).of(1e3) == 2.0
+
+    def test_single_precision_hides_more(self, targets):
+        targets[:4, 0] = 1e6
+        assert scale_of(Huber(), targets).least == 1e-6
+        least = scale_of(Huber(), targets.astype(np.float32)).least
+        assert least == pytest.approx(np.sqrt(np.finfo(np.float32).eps))

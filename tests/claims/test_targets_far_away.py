@@ -46,6 +46,27 @@ def test_a_fit_does_not_depend_on_the_distance(loss, structure):
     assert_allclose(far.predict(NEW), exact, atol=2e-3)
 
 
+@pytest.mark.parametrize("fit_intercept", [True, False, "shared"])
+def test_tasks_of_other_sizes_are_measured_alike_by_fit_and_certify(fit_intercept):
+    rows, task, y = np.vstack([X, X]), np.repeat([0, 1], 80), with_far(1e6).T.ravel()
+    y = np.where(task == 1, 1e3 * y, y)
+    options = {"normalize_y": False, "fit_intercept": fit_intercept, "loss": "huber"}
+    model = OutputKernelRegressor(Gaussian(), "frobenius", 2.0, **options)
+    model.fit(rows, y, task=task)
+    again = certify(model, rows, y, task=task)
+    assert again.gap == pytest.approx(model.certificate_.gap, rel=1e-3)
+    relative = model.certificate_.relative_gap
+    assert again.relative_gap == pytest.approx(relative, rel=1e-3)
+
+
+def test_numbers_of_single_precision_can_be_certified():
+    model = fit(Huber(), "identity", 1e6, fit_intercept=False)
+    arrays = model.kernel_(X), with_far(1e6), model.dual_coef_
+    arrays = (np.asarray(array, dtype=np.float32) for array in arrays)
+    options = {"alpha": 2.0, "loss": Huber(), "structure": "identity"}
+    assert certify(*arrays, tol=1e-3, **options).status == "optimal"
+
+
 def test_nor_does_the_objective_but_for_the_distance():
     near, far = (fit(Huber(), Frobenius(), size).certificate_ for size in (NEAR, 1e6))
     distances = Huber().delta * FAR.sum() * (1e6 - NEAR)

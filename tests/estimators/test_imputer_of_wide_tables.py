@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from okl import OutputKernelImputer
-from okl.posterior import RowDistribution
+from okl.posterior import RowDistribution, best_distribution
 
 
 def wide(n=40, m=80, seed=0):
@@ -35,6 +35,21 @@ def test_errors_are_not_far_above_noise():
     assert np.mean(worse**2) > 1.3 * np.mean(off**2)
     true = imputer.transformer_.transform(whole)
     assert np.mean((alike - true)[missing] ** 2 / variance[missing]) > 1.6
+
+
+def test_neither_order_nor_what_tells_nothing_matters():
+    _, _, table = wide(30, 40)
+    rng = np.random.default_rng(0)
+    first = best_distribution(table).covariance
+    for _ in range(3):
+        order, columns = rng.permutation(30), rng.permutation(40)
+        again = best_distribution(table[np.ix_(order, columns)] * 10.0).covariance
+        expected = 100.0 * first[np.ix_(columns, columns)]
+        assert_allclose(again, expected, rtol=1e-6, atol=1e-6)
+    more = np.column_stack([np.ones(30), table])
+    more = np.vstack([np.full(41, np.nan), more])
+    found = best_distribution(more).covariance
+    assert_allclose(found[1:, 1:], first, rtol=1e-6, atol=1e-6)
 
 
 def test_new_rows_are_filled_in_as_those_of_the_fit():

@@ -14,13 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from okl.coding.tasks import Tasks
 from okl.losses import Loss
 from okl.numerics.arrays import Array, epsilon, namespace
 from okl.numerics.far_away import brought_near
 
 _INF = float("inf")
-# However far they are, the objective counts by so much of it: rounding of P and D
-# hides smaller gaps.
+# However far they are, the objective counts by so much of it, or by the root of machine
+# epsilon: rounding of P and D hides smaller gaps.
 _LEAST = 1e-6
 
 
@@ -35,16 +36,24 @@ class GapScale:
     typical : float
         The largest part of the objective that counts; infinity if no target is far
         away, or the loss does not bear such targets.
+    least : float
+        The part of the objective that counts however far they are.
     """
 
     rounding: float
     typical: float = _INF
+    least: float = _LEAST
 
     @classmethod
     def of_targets(
-        cls, loss: Loss, targets: Array, centered: Array, weights: Array | None
+        cls,
+        loss: Loss,
+        targets: Array,
+        centered: Array,
+        weights: Array | None,
+        tasks: Tasks | None = None,
     ) -> Self:
-        """Return that of targets, as given and centred.
+        """Return that of targets, as given and centred, in long form with their tasks.
 
         Rounding is machine epsilon times the loss at f = 0 of centred targets, plus a
         bound on the loss of their rounding errors: eps^1.5 times the loss of the
@@ -55,19 +64,31 @@ class GapScale:
         rounding = eps * loss.value(centered, xp.zeros_like(centered), weights)
         if centered is not targets:
             rounding += eps**1.5 * loss.value(targets, xp.zeros_like(targets), weights)
-        return cls(rounding, _typical_loss(loss, centered, weights))
+        least = max(_LEAST, eps**0.5)
+        return cls(rounding, _typical_loss(loss, centered, weights, tasks), least)
 
     def of(self, *values: float) -> float:
         """Return the size that counts, of objectives and bounds on them."""
         size = max(map(abs, values))
-        return max(min(size, self.typical), _LEAST * size, self.rounding)
+        return max(min(size, self.typical), self.least * size, self.rounding)
 
 
-def _typical_loss(loss: Loss, targets: Array, weights: Array | None) -> float:
+def _typical_loss(
+    loss: Loss, targets: Array, weights: Array | None, tasks: Tasks | None
+) -> float:
     """Return the loss of a constant with targets far away brought nearer."""
     if "robust" not in loss.capabilities:
         return _INF
-    near = brought_near(targets, weights)
-    if near is targets:
+    parts = [(targets, weights)]
+    if tasks is not None:  # what is far away for one may not be so for another
+        parts = [
+            (targets[own], None if weights is None else weights[own])
+            for _, own in tasks.groups()
+        ]
+    near = [brought_near(*part) for part in parts]
+    if all(one is given for one, (given, _) in zip(near, parts, strict=True)):
         return _INF
-    return loss.value(near, namespace(near).zeros_like(near), weights)
+    return sum(
+        loss.value(one, namespace(one).zeros_like(one), own)
+        for one, (_, own) in zip(near, parts, strict=True)
+    )

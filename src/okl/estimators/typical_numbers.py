@@ -83,7 +83,8 @@ class Quantiles(Typical):
     is mostly idle, the others would be many thousands of such deviations away: it is at
     least a twentieth of the mean distance, by which a deviation is estimated as well. A
     tenth of the numbers may be anywhere: in that mean no distance counts as more than
-    nine tenths of the numbers have, unless these are all the same.
+    nine tenths of the numbers have; where these are all the same, more than half of the
+    others have.
     """
 
     def centre(
@@ -99,7 +100,8 @@ class Quantiles(Typical):
         distances = np.abs(rows)
         found = _quantiles(distances, _QUANTILE, weights, outputs) / _OF_NORMAL
         far = _quantiles(distances, _FAR, weights, outputs)
-        far = np.where(far > 0, far, np.inf)
+        others = (distances > 0) * (1.0 if weights is None else weights)
+        far = np.where(far > 0, far, _quantiles(distances, 0.5, others, outputs))
         distances = np.minimum(distances, outputs.spread(far))
         mean = MEANS.centre(distances, weights, outputs)
         return np.maximum(found, _LEAST * mean / _MEAN_OF_NORMAL)

@@ -8,7 +8,7 @@ from okl.numerics.quantiles import weighted_quantile
 # A number is far away beyond so many times the distance within which this part of all
 # is; normal numbers never are, and a tenth of all may be: with just a tenth the
 # quantile of nine tenths would be half way to one of them.
-_TIMES, _PART = 10.0, 0.9 - 1e-9
+_TIMES, _PART = 10.0, 0.9 - 1e-5
 
 
 def brought_near(numbers: Array, weights: Array | None = None) -> Array:

@@ -28,14 +28,16 @@ def best_distribution(rows: np.ndarray) -> RowDistribution:
 
     NaN where an entry is missing; every column has an entry.
     """
-    if len(rows) < _MANY_ROWS * rows.shape[1] and _by_few_factors(rows):
+    varying = np.nanmin(rows, axis=0) < np.nanmax(rows, axis=0)
+    told = rows[~np.isnan(rows).all(axis=1)][:, varying]
+    if len(told) < _MANY_ROWS * told.shape[1] and _by_few_factors(told):
         return RowDistribution.of(rows, shrinkage=of_few_factors)
     return RowDistribution.of(rows)
 
 
 def _by_few_factors(rows: np.ndarray) -> bool:
     """Return whether few factors predict entries held out better."""
-    out = _held_out(~np.isnan(rows))
+    out = _held_out(rows)
     if out.sum() < _FEWEST:
         return False
     known = np.where(out, np.nan, rows)
@@ -51,8 +53,19 @@ def _by_few_factors(rows: np.ndarray) -> bool:
     return bool(gain.mean() > gain.std() / np.sqrt(len(gain)))
 
 
-def _held_out(seen: np.ndarray) -> np.ndarray:
-    """Draw entries of those seen (n, m); each column keeps two at least."""
-    out = seen & (np.random.default_rng(0).random(seen.shape) < _SHARE)
+def _held_out(rows: np.ndarray) -> np.ndarray:
+    """Draw entries of those seen (n, m); each column keeps two at least.
+
+    Which these are depends on the entries, and not on the order of rows or columns.
+    """
+    seen = ~np.isnan(rows)
+    squares = ((rows - np.nanmean(rows, axis=0)) / np.nanstd(rows, axis=0)) ** 2
+    by_row = np.argsort(np.nansum(squares, axis=1), kind="stable")
+    by_column = np.argsort(np.nansum(squares**2, axis=0), kind="stable")
+    drawn = np.empty(seen.shape, dtype=bool)
+    drawn[np.ix_(by_row, by_column)] = (
+        np.random.default_rng(0).random(seen.shape) < _SHARE
+    )
+    out = seen & drawn
     out[:, (seen & ~out).sum(axis=0) < 2] = False
     return out

@@ -203,7 +203,7 @@ def formulate(
     target_means, given = None, targets
     if free and "location" in loss.capabilities:
         target_means, targets = _centered(loss, targets, weights, tasks)
-    scale = GapScale.of_targets(loss, given, targets, weights)
+    scale = GapScale.of_targets(loss, given, targets, weights, tasks)
     operator = inputs.operator
     if tasks is not None:
         assert rows is None, "in long form the loss holds the weights"
