@@ -3,8 +3,9 @@
 A mean and a root mean square are those of a squared loss. A few targets far away decide
 both: five in a hundred that are off by thirty standard deviations make the root mean
 square seven times as large. For a loss that is to bear such targets the centre is the
-median, and the size a quantile of the distances from it. Of normal targets all are the
-same.
+median, and the size a quantile of the distances from it (with the median distance three
+numbers of which two are nearly the same would have next to no size). Of normal targets
+all are the same.
 """
 
 from __future__ import annotations
@@ -14,18 +15,16 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from okl.coding.tasks import Sharing, Tasks
-from okl.numerics.quantiles import weighted_quantile
+from okl.numerics.quantiles import (
+    NINE_TENTHS,
+    OF_NORMAL,
+    THREE_QUARTERS,
+    weighted_quantile,
+)
 
-# Three quarters of normal numbers are nearer to their mean than so many deviations.
-# With the median distance instead, three numbers of which two are nearly the same would
-# have next to no size.
-_QUANTILE, _OF_NORMAL = 0.75, 1.1503493803760079
 # The mean distance of normal numbers, in deviations, and the part of the deviation by
 # it that is the least.
 _MEAN_OF_NORMAL, _LEAST = 0.7978845608028654, 0.05
-# The quantile of distances that is the largest to count in a mean: a little less than
-# nine tenths, where one of just a tenth would be half way to those further out.
-_FAR = 0.9 - 1e-9
 
 
 class Typical(ABC):
@@ -98,8 +97,8 @@ class Quantiles(Typical):
     ) -> np.ndarray:
         """Return the quantiles of absolute values."""
         distances = np.abs(rows)
-        found = _quantiles(distances, _QUANTILE, weights, outputs) / _OF_NORMAL
-        far = _quantiles(distances, _FAR, weights, outputs)
+        found = _quantiles(distances, THREE_QUARTERS, weights, outputs) / OF_NORMAL
+        far = _quantiles(distances, NINE_TENTHS, weights, outputs)
         others = (distances > 0) * (1.0 if weights is None else weights)
         far = np.where(far > 0, far, _quantiles(distances, 0.5, others, outputs))
         distances = np.minimum(distances, outputs.spread(far))

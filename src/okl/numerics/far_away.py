@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from okl.numerics.arrays import Array, namespace
-from okl.numerics.quantiles import weighted_quantile
+from okl.numerics.quantiles import NINE_TENTHS, weighted_quantile
 
-# A number is far away beyond so many times the distance within which this part of all
-# is; normal numbers never are, and a tenth of all may be: with just a tenth the
-# quantile of nine tenths would be half way to one of them.
-_TIMES, _PART = 10.0, 0.9 - 1e-5
+# A number is far away beyond so many times the distance within which nine tenths of all
+# are; normal numbers never are, and a tenth of all may be.
+_TIMES = 10.0
 
 
 def brought_near(numbers: Array, weights: Array | None = None) -> Array:
@@ -25,7 +24,7 @@ def brought_near(numbers: Array, weights: Array | None = None) -> Array:
     """
     xp = namespace(numbers)
     distances = xp.abs(numbers)
-    most = _TIMES * weighted_quantile(distances, _PART, weights) + 0.0 * distances
+    most = _TIMES * weighted_quantile(distances, NINE_TENTHS, weights) + 0.0 * distances
     far = (distances > most) & (most > 0)
     if weights is not None:
         far = far & (weights > 0)

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from okl.numerics.arrays import Array, epsilon, namespace
 
+# Three quarters of normal numbers are nearer to their mean than so many deviations:
+# that quantile of distances over this number is a deviation that few outliers move.
+THREE_QUARTERS, OF_NORMAL = 0.75, 1.1503493803760079
+# A little less than nine tenths: where just a tenth of the numbers are outliers the
+# quantile of nine tenths is half way to one of them.
+NINE_TENTHS = 0.9 - 1e-5
 # Rounding of a sum of weights, in machine epsilons of the sum of all.
 _ROUNDING = 8.0
 

@@ -1,4 +1,4 @@
-"""The kernel of losses that are not squared, by the loss of held-out rows of folds.
+"""The kernel of losses without a closed form, by the loss of held-out rows of folds.
 
 A linear plus a Matern 5/2 kernel with one width for all columns is learned to minimise
 that loss, and then a linear plus a Laplacian kernel that starts from it. The mean of

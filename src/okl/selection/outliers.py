@@ -16,7 +16,7 @@ import numpy as np
 
 from okl.kernels import Kernel
 from okl.losses import Squared
-from okl.numerics.quantiles import weighted_quantile
+from okl.numerics.quantiles import OF_NORMAL, THREE_QUARTERS, weighted_quantile
 from okl.operators import Dense
 from okl.problems import Observed
 from okl.selection.criteria import LeaveOneOutError
@@ -24,16 +24,11 @@ from okl.structures import Identity
 
 # How far a target may be from the median, and from a prediction, in deviations.
 _OF_MEDIAN, _OF_PREDICTION = 3.0, 2.5
-# Three quarters of normal numbers are nearer to their mean than so many deviations.
-_QUANTILE, _OF_NORMAL = 0.75, 1.1503493803760079
 
 
 def near_medians(observed: Observed) -> Observed:
     """Return targets (n_samples, n_outputs) of the squared loss, near their medians."""
-    targets = observed.targets
-    medians = np.broadcast_to(
-        weighted_quantile(targets, 0.5, observed.weights), targets.shape
-    )
+    medians = weighted_quantile(observed.targets, 0.5, observed.weights)
     return _near(observed, medians, _OF_MEDIAN)
 
 
@@ -71,7 +66,7 @@ def _near(observed: Observed, centres: np.ndarray, limit: float) -> Observed:
     Where most are at the centre the deviation is zero, and all are left as they are.
     """
     distances = np.abs(observed.targets - centres)
-    sizes = weighted_quantile(distances, _QUANTILE, observed.weights) / _OF_NORMAL
+    sizes = weighted_quantile(distances, THREE_QUARTERS, observed.weights) / OF_NORMAL
     far = np.where(sizes > 0, limit * sizes, np.inf)
     targets = np.clip(observed.targets, centres - far, centres + far)
     return replace(observed, targets=targets, loss=Squared())

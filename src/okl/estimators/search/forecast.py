@@ -210,7 +210,7 @@ def _of_learning(learning: KernelLearning | None) -> float:
     """Return the seconds that a kernel takes to be learned."""
     if learning is None:
         return 0.0
-    (n, m), weights = learning.observed.targets.shape, learning.observed.weights
+    n, m = learning.observed.targets.shape
     if learning.folds:
         of_classes = "differences" in learning.observed.loss.capabilities
         longer = 1 + of_classes * m / _CLASSES
@@ -218,19 +218,25 @@ def _of_learning(learning: KernelLearning | None) -> float:
         each = len(learning.folds) * (_unit() * work + _FOLD_SECONDS)
         of_kernel = _unit() * _of_kernel_and_derivatives(n, learning.X.shape[1])
         return _EVALUATIONS_OF_FOLDS * (each + of_kernel)
-    d, sizes = learning.X.shape[1], np.array([n])
     # targets of a loss that bears outliers are drawn in, and drawn in again
     times = 1 + ("robust" in learning.observed.loss.capabilities)
-    evaluations = times * _evaluations(n, d)
+    return times * _of_closed_form(learning)
+
+
+def _of_closed_form(learning: KernelLearning) -> float:
+    """Return the seconds that a kernel takes to be learned by the squared loss."""
+    (n, m), weights = learning.observed.targets.shape, learning.observed.weights
+    d, sizes = learning.X.shape[1], np.array([n])
+    evaluations = _evaluations(n, d)
     if not learning.observed.complete and weights is not None:
         # a factorisation for each output, which has rows of its own
         return evaluations * _of_likelihood((weights > 0).sum(axis=0), d, 1)
     enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
     if n < 2 * enough:
         return evaluations * _of_likelihood(sizes, d, m)
-    of_some = times * _evaluations(n // (n // enough), d)
+    of_some = _evaluations(n // (n // enough), d)
     of_some *= _of_likelihood(sizes / (n // enough), d, m)
-    return of_some + times * _LAST_EVALUATIONS * _of_likelihood(sizes, d, m)
+    return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d, m)
 
 
 def _of_learning_again(learning: KernelLearning | None) -> float:
