@@ -1,14 +1,17 @@
 """Several kernels and the hinge: Newton's method on the multipliers."""
 
+import warnings
 from dataclasses import replace
 
 import array_api_strict as strict
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import okl
-from okl import OutputKernelClassifier
+from okl import OutputKernelClassifier, OutputKernelRegressor
 from okl.certificates.terms import StructureTerms
 from okl.kernels import Gaussian, Laplacian, Linear
 from okl.losses import Hinge, Quantile, SquaredHinge
@@ -197,6 +200,36 @@ def test_a_narrow_root_in_any_array_namespace():
     one, two = roots
     assert one.shape == (4, 6)
     assert_allclose(one @ one.T, two @ two.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("structures", ["frobenius", ["frobenius"] * 2], ids=str)
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_scores_are_at_their_kinks_where_hardly_any_is_off(structures, n_outputs):
+    # L held while they are solved for left gaps of 1e-6 to 1e-9
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 3))
+    Y = np.sin(X @ rng.normal(size=(3, n_outputs)))
+    Y += 0.3 * rng.normal(size=Y.shape)
+    kernel = [Gaussian(0.3), Laplacian(0.3)] if isinstance(structures, list) else "rbf"
+    model = OutputKernelRegressor(kernel, structures, 2e-3, loss="quantile", tol=1e-14)
+    with warnings.catch_warnings():  # rounding ends it before
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y)
+    assert abs(model.certificate_.relative_gap) < 1e-9
+    assert model.n_iter_ <= 20
+
+
+@pytest.mark.parametrize("seed", [34, 51, 139, 157])
+def test_copies_of_rows_are_weights_to_the_last_digits(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.uniform(size=(15, 10)), rng.integers(0, 3, size=15)
+    copies = rng.integers(0, 5, size=15)
+    model = OutputKernelRegressor(loss="quantile", tol=1e-16)
+    with warnings.catch_warnings():  # rounding ends it before
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        weighted = clone(model).fit(X, y, sample_weight=copies)
+        repeated = clone(model).fit(X.repeat(copies, axis=0), y.repeat(copies))
+    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-11)
 
 
 @pytest.mark.parametrize("loss", [Hinge(), Quantile(0.9)], ids=lambda one: one.name)

@@ -17,6 +17,9 @@ therefore solved, and solved again for their residual, until that is rounding al
 bound, and is no longer free. If free entries come and go in turns, as they may far from
 the optimum, polishing ends. Solvers of quadratic programs polish in the same way:
 Stellato, Banjac, Goulart, Bemporad & Boyd (2020), OSQP, section 4.
+
+Where L is learned and is the best one for C, as in `okl.solvers.kinks.term_ascent`, the
+equations hold the first derivative of its answer as well, and are met in a few rounds.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from okl.numerics.arrays import Array, epsilon, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.predictor.active_system import ActiveSystem
+from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_cg import NewtonCG
 
 # Most solutions; the part of the smallest residual that a solution leaves at most while
@@ -44,6 +48,17 @@ def polished(
 ) -> Array:
     """Return a (n_samples, n_outputs) with its free entries solved for, L given."""
     prepared = NewtonCG().prepare_for(problem, kernel)
+    return at_kinks(prepared, multipliers, alpha)
+
+
+def at_kinks(
+    prepared: Prepared, multipliers: Array, alpha: float, offset: Array | float = 0.0
+) -> Array:
+    """Return a with its free entries solved for, at scores ``offset`` + J a / alpha.
+
+    J is the operator that was prepared.
+    """
+    problem = prepared.problem
     loss, targets, weights = problem.loss, problem.targets, problem.weights
     xp = namespace(multipliers)
     kinks = loss.scores_of(targets, multipliers, weights)
@@ -65,7 +80,7 @@ def polished(
         )
         curvature = xp.minimum(least, most)
         free = xp.astype(curvature > 0, multipliers.dtype)
-        scores = (prepared.joint @ multipliers) / alpha
+        scores = offset + (prepared.joint @ multipliers) / alpha
         off = free * (kinks - scores)
         if problem.centered:
             counts = xp.clip(problem.entries.sums(free), 1.0, None)

@@ -21,6 +21,10 @@ are taken and the Moreau parameter grows, it does so as fast as in Newton's meth
 (proximal Newton methods: Lee, Sun & Saunders 2014). The model of a round is the best
 L_q for C, and Theta_q = C L_q with alpha C = a: its zeros are exact.
 
+Once a round promises next to nothing the multipliers are the best ones up to rounding,
+and the scores are still off their kinks by what that rounding does to them. They are
+then brought there by equations of their own (`okl.solvers.kinks.polishing`).
+
 The squared hinge is smooth, but is solved in this way as well: quadratic models of the
 loss itself are flat beyond the margin, and at a small alpha lead far behind it.
 """
@@ -32,10 +36,11 @@ from typing import NamedTuple
 
 from okl.losses import Envelope
 from okl.losses.separable import unweighted
-from okl.numerics.arrays import Array, inner, namespace
+from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.problems import Problem
-from okl.solvers.kinks.dual_model import of_dual_point, sparse
+from okl.solvers.kinks.dual_model import gap_of, of_dual_point
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
+from okl.solvers.kinks.polishing import at_kinks
 from okl.solvers.monitor import SAFETY, Monitor
 from okl.solvers.predictor.approximation import Approximation, Prepared
 from okl.solvers.predictor.semismooth_newton import Found, semismooth_newton
@@ -61,6 +66,10 @@ _CLOSER, _TIMES, _PROMISED = 1e-2, 6, 0.1
 _STEPS = 200
 # The part of its promise that a step must gain, and how often it is halved.
 _ARMIJO, _HALVINGS = 1e-4, 40
+# Polishing goes on while it leaves less than the part _FALLS of a gap. What it leaves
+# is rounding if it is at most so many rounding errors; or if it is below the part
+# _BELOW of what the round left, and did not fall in so many rounds.
+_FALLS, _ROUNDINGS, _BELOW, _IDLE = 0.5, 8, 1e-2, 3
 
 
 def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
@@ -72,7 +81,8 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
     problem = prepared.problem
     monitor = Monitor(problem.gap_scale, tol=SAFETY * tol, max_iter=max_iter)
     here = _first(problem, alpha, start)
-    parameter = _FIRST
+    kinked = "smooth" not in problem.loss.capabilities
+    parameter, polishing = _FIRST, _Polishing(_ROUNDINGS * epsilon(problem.targets))
     while True:
         model = of_dual_point(problem, here.multipliers, here.terms.kernel, request)
         monitor.add(model.certificate.primal, here.value, (model, here.terms))
@@ -80,12 +90,13 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
             break
         aim = _SHARE * monitor.smallest
         ahead = here.round(prepared.approximation, parameter, aim=aim)
-        kinked = "smooth" not in problem.loss.capabilities
         if kinked and ahead.rise <= tol * problem.gap_scale.of(here.value):
             # the multipliers are found: what is left is due to scores off their kinks
-            solved = sparse(model, problem, request)
-            if solved.certificate.status == "optimal":
-                monitor.add(solved.certificate.primal, here.value, (solved, here.terms))
+            solved, terms = _at_kinks(prepared.approximation, here, model, request)
+            found, gap = solved.certificate, gap_of(solved)
+            if gap < monitor.smallest:
+                monitor.add(found.primal, found.dual, (solved, terms))
+            if found.status == "optimal" or polishing.ended(gap, gap_of(model)):
                 break
         there, length = here.towards(ahead)
         if length == 0 and parameter <= _LEAST:  # rounding hides any rise
@@ -99,6 +110,44 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
     best, terms = monitor.best
     end = TermStart(terms.dual, terms.response.output_kernel)
     return best.found_by(monitor.history.records, end)
+
+
+def _at_kinks(
+    approximation: Approximation, here: _Point, model: Solution, request: Request
+) -> tuple[Solution, TermPoint]:
+    """Return the model with the multipliers between their bounds solved for.
+
+    The equations (`okl.solvers.kinks.polishing`) have the predictions at the last C
+    and their derivative, in which the L_q follow C: Newton's method in these entries.
+    """
+    problem, terms, multipliers = here.problem, here.terms, here.multipliers
+    best = model, terms
+    while model.certificate.status != "optimal":
+        joint = Answering(problem, terms)
+        offset = terms.predictions - joint @ terms.dual
+        inside = Prepared(problem, terms.kernel, joint, approximation)
+        multipliers = at_kinks(inside, multipliers, request.alpha, offset)
+        terms = TermPoint.at(problem, multipliers / request.alpha)
+        model = of_dual_point(problem, multipliers, terms.kernel, request)
+        if gap_of(model) > _FALLS * gap_of(best[0]):
+            break
+        best = model, terms
+    return best
+
+
+class _Polishing:
+    """The gaps that polishing left, of which those below ``rounding`` are rounding."""
+
+    def __init__(self, rounding: float) -> None:
+        self._rounding = rounding
+        self._closest, self._idle = float("inf"), 0
+
+    def ended(self, gap: float, of_round: float) -> bool:
+        """Take in one more gap, and that of its round; tell whether to stop."""
+        self._idle = self._idle + 1 if gap > _FALLS * self._closest else 0
+        self._closest = min(self._closest, gap)
+        idle = self._idle >= _IDLE and gap <= _BELOW * of_round
+        return idle or gap <= self._rounding
 
 
 class _Round(NamedTuple):
