@@ -32,6 +32,8 @@ NAMES = (
     "class_mixing",
     "mosaic",
     "coverage",
+    "coverage_of_quantiles",
+    "coverage_of_tasks",
     "stability",
     "filling_in",
     "later_outputs",

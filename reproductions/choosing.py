@@ -47,8 +47,9 @@ def best_of_each(
     )
     single = SINGLE[type(search)]
     given = search.get_params(deep=False)
-    # a temperature is chosen by the search, and moves no prediction but probabilities
-    chosen = {"kernel", "structure", "alpha", "temperature"}
+    # a temperature is chosen by the search, and moves no prediction but probabilities;
+    # a shift moves quantiles, which no study predicts
+    chosen = {"kernel", "structure", "alpha", "temperature", "shift"}
     names = set(single().get_params(deep=False)) - chosen
     shared = {name: given[name] for name in names if name in given}
     models, first = {}, 0

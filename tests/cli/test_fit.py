@@ -560,6 +560,23 @@ def test_labels_have_the_temperatures_of_the_search():
     assert_allclose(found.model.predict_proba(X), search.predict_proba(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize("said", [[], ["shift=1.0"]], ids=["found", "given"])
+def test_quantiles_have_the_shift_of_the_search(said):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3))
+    table = pd.DataFrame(X, columns=list("abc")).assign(
+        y=X[:, 0] + rng.normal(size=60), z=X[:, 1] + rng.normal(size=60)
+    )
+    data = take_apart(table, ["y", "z"], None, None)
+    options = ["kernel__gamma=0.3", "loss=quantile", "loss__quantile=0.9", *said]
+    settings = parse_settings(["rbf"], ["identity"], options)
+    outcome = search_structures(data, X, prepare(data, settings, None))
+    (found,), search = outcome.candidates, outcome.search
+    assert_allclose(found.model.shift_, search.shift_)
+    assert np.all(search.shift_ > 0)
+    assert_allclose(found.model.predict(X), search.predict(X), rtol=1e-6)
+
+
 def test_an_alpha_for_each_output(okl, related, tmp_path):
     related.to_csv(tmp_path / "table.csv", index=False)
     result = okl(

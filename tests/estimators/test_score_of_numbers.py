@@ -42,7 +42,7 @@ def test_a_search_is_judged_by_it(loss, alpha, n_folds):
     folds = list(KFold(n_folds).split(X))
     options = {"loss": loss, "cv": folds, "alphas": [10.0, 1.0, 0.1], "search": "full"}
     search = OutputKernelRegressorCV(Gaussian(0.3), "identity", **options)
-    search.set_params(alpha_per_output=False).fit(X, Y)
+    search.set_params(alpha_per_output=False, shift=0.0).fit(X, Y)
     column = np.flatnonzero(np.ravel(search.alphas_) == search.alpha_)[0]
     expected = []
     best = np.quantile(Y, alpha, axis=0, method="averaged_inverted_cdf")

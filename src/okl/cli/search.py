@@ -60,8 +60,8 @@ class Candidate:
     column : int
         The position of the alpha that was chosen.
     model : OutputKernelRegressor or OutputKernelClassifier
-        The model fitted on all rows; its probabilities have the temperature of the
-        alpha.
+        The model fitted on all rows, with the temperature of the alpha where it has
+        probabilities, and its shift where it predicts a quantile.
     """
 
     structure: Structure
@@ -248,9 +248,10 @@ def _candidate(
         loss=search.loss or search.loss_,
         **{name: parameters[name] for name in _SHARED if name in parameters},
     )
-    if "temperature" in table:
-        model.set_params(temperature=table["temperature"][places[column]])
-    elif hasattr(search, "temperature_"):  # the temperature that was set
-        model.set_params(temperature=search.temperature_)
+    for name in ("temperature", "shift"):
+        if name in table:
+            model.set_params(**{name: table[name][places[column]]})
+        elif hasattr(search, f"{name}_"):  # one that was set
+            model.set_params(**{name: getattr(search, f"{name}_")})
     model.fit(X, y, **ids)
     return Candidate(structure, overall, path, column, model)

@@ -7,83 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 
 from okl.estimators.classification import ClassificationMixin
 from okl.estimators.cross_validated import CrossValidated
-from okl.estimators.label_coder import LabelCoder, Temperature
-from okl.estimators.probabilities import where_probable
 from okl.estimators.search.candidates import for_tasks, given_structures
-from okl.estimators.search.judge import StandIn
-from okl.estimators.search.row_scores import RowScores
+from okl.estimators.search.held_out_classifier import HeldOutClassifier
 from okl.estimators.search.trial import Trial
 from okl.estimators.shared_intercepts import OF_CLASSES, SHARED
 from okl.estimators.targets import TrainingTargets
 from okl.losses import Logistic, Loss, Softmax
-from okl.metrics import log_loss
-from okl.metrics.missing import accuracy_score
 from okl.structures import Frobenius, Identity, Structure
-
-
-class _HeldOutClassifier(ClassifierMixin, StandIn):
-    """Stands for a fitted classifier in front of a scorer: X holds its scores."""
-
-    def __init__(self, coder: LabelCoder, loss: Loss, tempered: bool = False) -> None:
-        self.coder = coder
-        self.loss = loss
-        self.tempered = tempered
-
-    @property
-    def by_label(self) -> bool:
-        """Whether outputs are labels, each with a temperature of its own."""
-        return self.coder.kind == "multilabel"
-
-    def at(self, temperature: Temperature) -> _HeldOutClassifier:
-        return _HeldOutClassifier(self.coder.at(temperature), self.loss)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        return self.coder.classes
-
-    def decision_function(self, X: np.ndarray) -> np.ndarray:
-        return self.coder.decision(X[:, 0] if X.shape[1] == 1 else X)
-
-    @where_probable
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        return np.exp(self.coder.log_probabilities(X))
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.coder.labels(X)
-
-    def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
-        if "probabilities" not in self.loss.capabilities:
-            y, sample_weight = _by_row(y, sample_weight)
-            return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
-        loss = log_loss(
-            y,
-            self.predict_proba(X),
-            labels=self.classes_,
-            sample_weight=sample_weight,
-        )
-        return -float(loss)
-
-    def row_scores(self, y: np.ndarray, weights: np.ndarray | None) -> RowScores | None:
-        if "probabilities" not in self.loss.capabilities or y.ndim > 1:
-            return None
-        return RowScores.of(self.coder, y, weights)
-
-
-def _by_row(y: np.ndarray, weights: np.ndarray | None) -> Any:
-    """Return labels and a weight for each row, for scores that know no others.
-
-    Labels whose weight is zero were not observed; the weight of a row is the mean of
-    the others.
-    """
-    if weights is None or weights.ndim == 1:
-        return y, weights
-    seen = weights > 0
-    total, counted = weights.sum(axis=1), np.maximum(seen.sum(axis=1), 1)
-    return np.where(seen, y, np.nan), total / counted
 
 
 class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
@@ -271,17 +204,17 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         related = labels or hasattr(self, "output_names_")
         return given_structures(Frobenius() if related else Identity(), self.kernel)
 
-    def _stand_in(self, y: np.ndarray, loss: Loss) -> _HeldOutClassifier:
+    def _stand_in(self, y: np.ndarray, loss: Loss) -> HeldOutClassifier:
         """Return a classifier with the classes of this one."""
         likely = "probabilities" in loss.capabilities
         tempered = likely and isinstance(self.temperature, str)
-        return _HeldOutClassifier(self._coder, loss, tempered)
+        return HeldOutClassifier(self._coder, loss, tempered)
 
-    def _keep_temperature(self, trial: Trial) -> None:
+    def _keep_calibration(self, trial: Trial) -> None:
         """Set ``temperature_``, if the loss has probabilities."""
         self.__dict__.pop("temperature_", None)  # of an earlier fit
         if "probabilities" not in trial.targets.observed.loss.capabilities:
             return
-        chosen = trial.temperature
+        chosen = trial.calibration
         self.temperature_ = self._coder.temperature if chosen is None else chosen
         self._coder = self._coder.at(self.temperature_)

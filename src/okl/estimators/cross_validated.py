@@ -185,8 +185,8 @@ class CrossValidated(OutputKernelModel):
     def _stand_in(self, y: np.ndarray, loss: Loss) -> StandIn:
         """Return what a scorer takes for a fitted estimator: its X holds scores."""
 
-    def _keep_temperature(self, trial: Trial) -> None:
-        """Keep the temperature of the probabilities, where there are any."""
+    def _keep_calibration(self, trial: Trial) -> None:
+        """Keep what corrects predictions, where the search found it."""
 
     def _asks_for_shared_intercepts(self, X: Any, tasks: Tasks | None) -> bool:
         return shares_by_default(self, X, tasks)
@@ -217,7 +217,7 @@ class CrossValidated(OutputKernelModel):
                 self.feature_relevances_ = one.relevances
         overall = float(trial.alphas[trial.chosen])
         self.best_score_, self.alpha_ = trial.score, trial.alpha(overall)
-        self._keep_temperature(trial)
+        self._keep_calibration(trial)
         task = context.subcontext(task_name="refit")
         task.call_on_fit_task_begin(estimator=self, X=X, y=y)
         formulation = trial.formulations[trial.chosen[0]]

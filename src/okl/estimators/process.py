@@ -33,10 +33,6 @@ from okl.posterior import (
 _MEASURED = {"_residuals", "_left_out", "calibration", "correlation"}
 
 
-class NoProcessError(ValueError, AttributeError):
-    """Raised where a model has no process, nor an attribute that would need one."""
-
-
 @dataclass(frozen=True)
 class Process:
     """Posterior, targets and units of a fitted model.

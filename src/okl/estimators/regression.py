@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
@@ -12,8 +12,10 @@ from okl.estimators.base import OutputKernelModel
 from okl.estimators.calls import checks_its_arguments, spread_asked
 from okl.estimators.given import given_targets
 from okl.estimators.long_form import enter_long_form
+from okl.estimators.no_process import required
 from okl.estimators.output_names import matched, set_output_names, weights_in_order
-from okl.estimators.process import NoProcessError, Process
+from okl.estimators.process import Process
+from okl.estimators.quantile_shift import check_shift, set_shift
 from okl.estimators.refits import Refits
 from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.estimators.shared_intercepts import SHARED
@@ -21,7 +23,6 @@ from okl.estimators.targets import TrainingTargets, observed_targets
 from okl.estimators.training import (
     Training,
     is_for_one_output,
-    is_precomputed,
     predictive_variance,
 )
 from okl.estimators.units import in_units
@@ -39,6 +40,8 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
     _task = "regression"
     _other_intercept = SHARED
     normalize_y: bool
+    shift: Any
+    _chosen_shift: ClassVar[str | None] = None  # the word for one to be chosen
 
     def __sklearn_tags__(self) -> Any:
         """Declare several outputs, unless the kernel is of one only."""
@@ -72,7 +75,17 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
             row_weights=of_rows(weights),
             score_weights=checked_weights(sample_weight, targets.shape),
         )
+        m = observed.n_outputs
+        self._given_shift = check_shift(self.shift, loss, m, self._chosen_shift)
+        set_shift(self, self._given_shift, entered)
         return X, y, entered
+
+    def _predictions(self, X: Any, task: Any) -> np.ndarray:
+        """Return the scores of `OutputKernelModel`, moved by ``shift_``."""
+        scores, shift = self._scores(X, task), getattr(self, "shift_", 0.0)
+        if task is None or np.ndim(shift) == 0:
+            return scores + shift
+        return scores + self._tasks_of(task, X).rows(shift)
 
     def _adopt(
         self,
@@ -218,7 +231,7 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
         flags = {"return_std": return_std, "return_cov": return_cov}
         spread = spread_asked(include_noise, **flags)
         if given is None and not spread:
-            return self._scores(X, task)
+            return self._predictions(X, task)
         process = self._gaussian_process()
         if include_noise:
             warn_of_weights(process.weights, process.tasks, 3)
@@ -284,17 +297,4 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
     def _gaussian_process(self) -> Process:
         """Return the process whose mean the model is."""
         check_is_fitted(self)
-        if is_precomputed(self.kernel_):
-            raise NoProcessError(
-                "The standard deviation needs k(x, x) of new rows, which "
-                "kernel='precomputed' does not have. Pass kernel=Gram(matrix) of "
-                "okl.kernels, the matrix over training and new rows, and row numbers "
-                "as X."
-            )
-        if self._process is None:
-            raise NoProcessError(
-                "Standard deviations, intervals, given and noise_variance_ are for "
-                f"loss='squared', not for loss={self.loss!r}. Two more fits, with "
-                "loss=Quantile(0.05) and Quantile(0.95), have the limits of a band."
-            )
-        return self._process
+        return required(self._process, self.kernel_, self.loss)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from okl.estimators.regression import RegressionMixin
 from okl.estimators.single_fit import SingleFit
 from okl.losses import Loss
@@ -62,6 +64,10 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         by the root mean square alone. A constant output is divided by one. The loss
         (``Huber.delta``), the structure (matrices of ``Fixed``, ``Graph`` and
         ``Mean``), alpha and the certificate are those of normalised outputs.
+    shift : float or array (n_outputs,), default=0.0
+        With ``loss="quantile"``, what is added to predictions, in the units of the
+        targets; of tasks one number for each. `OutputKernelRegressorCV` finds the one
+        with which held-out targets are below predictions as often as the quantile says.
     solver : str or Solver, default="auto"
         See `okl.solvers`.
     tol : float, default=1e-6
@@ -79,7 +85,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
     dual_coef_ : array (n_samples, n_outputs) or (n_samples,)
         Predictions are ``kernel_(X, X_fit_) @ dual_coef_ + intercept_``, in the units
         of the targets: C L D, with D the diagonal matrix of ``y_scale_``. In long form
-        computed when asked for. For several kernels the list of the C L_q D.
+        computed when asked for. For several kernels the list of the C L_q D. (With
+        ``loss="quantile"`` ``shift_`` is added.)
     intercept_ : array (n_outputs,) or float
         b D + ``y_mean_``; 0.0 without an intercept.
     output_kernel_ : array (n_outputs, n_outputs)
@@ -102,6 +109,9 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         the mean, or median, of all targets in place of zeros). A constant output has a
         scale of one, and a constant task, one of a single row for instance, that of the
         others.
+    shift_ : array (n_outputs,) or float
+        Only for ``loss="quantile"``: what `predict` adds. Coefficients, intercept and
+        certificate are those of the fit, without it.
     noise_variance_ : array (n_outputs,) or float
         The variance of the noise of each output, in the units of the targets, with the
         squared loss. It is alpha times ``y_scale_**2``, to which an `okl.kernels.Row`
@@ -117,7 +127,8 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         shrunk where there are few. Computed when asked for.
     certificate_ : Certificate
         Primal and dual value, gap and status of this very model, of the normalised
-        targets, with the loss of the scores that `predict` gives on the training rows;
+        targets, with the loss of the scores that `predict` gives on the training rows
+        (without ``shift_``);
         ``okl.certify(model, X, y)`` computes it again.
     dual_point_ : array of the shape of ``dual_coef_``
         Only for ``loss="quantile"``, which has no gradient at its kink: alpha C of the
@@ -182,6 +193,7 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         loss: str | Loss = "squared",
         fit_intercept: bool | str = True,
         normalize_y: bool = True,
+        shift: float | ArrayLike = 0.0,
         solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -199,3 +211,4 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
             max_memory=max_memory,
         )
         self.normalize_y = normalize_y
+        self.shift = shift

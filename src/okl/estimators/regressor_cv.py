@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from okl.estimators.cross_validated import CrossValidated
+from okl.estimators.quantile_shift import set_shift
 from okl.estimators.regression import RegressionMixin
-from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.estimators.search.candidates import (
     for_tasks,
     given_structures,
     has_open_tasks,
 )
 from okl.estimators.search.held_out_regressor import HeldOutRegressor
+from okl.estimators.search.trial import Trial
 from okl.estimators.shared_intercepts import constant_of_numbers
 from okl.estimators.targets import TrainingTargets
 from okl.losses import Loss
@@ -116,6 +118,12 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         mean, and a scale, badly. ``"shared"`` asks for it where structures are named.
         Kernels have a constant in addition then, at first of the mean square of all
         (normalised) targets, which is one by default; ``kernel_`` says so.
+    shift : "auto", float or array (n_outputs,), default="auto"
+        With ``loss="quantile"``, what is added to predictions, in the units of the
+        targets. A fit is nearer to its own targets than to others, too many of which
+        are beyond a quantile far from the middle. ``"auto"`` is for each output the
+        quantile of the errors in held-out rows, also in scores; tasks have one in
+        common, in units of their ``y_scale_``.
     loss, normalize_y, tol, max_iter, max_memory
         As there.
 
@@ -147,8 +155,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         `sklearn.model_selection.GridSearchCV`: ``stage`` (1 or 2), ``param_kernel``,
         ``param_structure``, ``param_alpha``, ``params``, ``split0_test_score``, ...,
         ``mean_test_score``, ``std_test_score`` and ``rank_test_score``; and
-        ``chosen_alpha``, true of the alpha that the kernel and structure would have.
-    dual_coef_, intercept_, output_kernel_, y_mean_, y_scale_, certificate_, ...
+        ``chosen_alpha``, true of the alpha that the kernel and structure would have;
+        also ``shift`` where it was found.
+    dual_coef_, intercept_, output_kernel_, y_mean_, y_scale_, shift_, certificate_, ...
         Those of `OutputKernelRegressor` refitted on all rows.
 
     Notes
@@ -156,9 +165,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     With n rows, a trial of one kernel costs a kernel matrix and, for the squared loss,
     an eigendecomposition of the matrix (about 10 n^3 operations) for each fold and one
     for all rows, beside the fits that the structures take. By default that is one
-    trial, of the kernel that was learned; with ``kernels="short_list"`` seven to ten
-    decompositions of at most 2000 rows in the first stage, and two trials in the
-    second, with two kernel matrices held at a time. What that comes to on this
+    trial, of the kernel that was learned; with ``kernels="short_list"`` up to ten
+    decompositions of at most 2000 rows, then two trials. What that comes to on this
     machine, `forecast` says roughly: ``print(model.forecast(X, y))``.
 
     The default, ``kernel="auto"``, learns a kernel for all outputs, w0 times `Linear`
@@ -166,19 +174,19 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     columns (``kernel_`` has the numbers for X as it is): both weights and a width for
     each column minimise the restricted likelihood of independent outputs, and the one
     of the three that predicts rows that are left out best is kept, the Gaussian one
-    where it is clearly better. With fewer than five rows for each column one width for
-    all is a further candidate, and widths are looked for from two starts; above 500
-    columns one width is all there is, unless the square of the number of rows times
-    that of columns is at most 10^8. With the losses ``"huber"`` and ``"quantile"`` it
-    is learned twice, from targets that are no further from the median of their output,
-    and then from what is predicted where their rows are left out, than normal noise is.
-    With a smooth loss of one's own it is what `OutputKernelClassifierCV` has, by the
-    loss of five shuffled folds.
-    Columns that are constant are left out. It is learned from all training rows, at
-    most 2000 of them (1000 where it takes folds) and fewer where outputs were observed
-    in different rows, then stays as it is for structures and alphas. The rows that the
-    search holds out have influenced it, so that all scores are a little optimistic:
-    alike for all structures, but not in comparison with other ``kernels``.
+    where it is clearly better (the Laplacian one is not tried where the square of the
+    number of rows times that of columns is above 10^8). With fewer than five rows for
+    each column one width for all is a further candidate, and widths are looked for from
+    two starts; above 500 columns one width is all there is, unless that number is at
+    most 10^8. With the losses ``"huber"`` and ``"quantile"`` it is learned twice, from
+    targets that are no further from the median of their output, and then from what is
+    predicted where their rows are left out, than normal noise is. With a smooth loss of
+    one's own it is what `OutputKernelClassifierCV` has, by the loss of five shuffled
+    folds. Columns that are constant are left out. It is learned from all training rows,
+    at most 2000 of them (1000 where it takes folds) and fewer where outputs were
+    observed in different rows. The rows that the search holds out have influenced it:
+    all scores are a little optimistic, alike for all structures, but not in comparison
+    with other ``kernels``.
 
     *Tasks.* Few rows of each say little of a kernel of independent tasks. Once it has
     been tried, its weights and widths, the constant of shared intercepts and, if
@@ -190,12 +198,6 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     if its best score is better. So in a search that learns its kernel and takes
     ``task``, with the squared loss, unless no structure relates tasks, or each has an
     alpha of its own.
-
-    An evaluation takes the cube of the number of rows, and with the Laplacian kernel
-    also their square times the number of columns (above 10^8 it is not tried). The
-    candidates are learned by up to some 50 evaluations each, with 800 rows or more on
-    400 to 600 of them, and then the best one by 15 on all: some 4 seconds for 1000 rows
-    of 16 columns, on a busy core, and twice that where it is learned twice.
 
     Missing targets, weights and ``task`` are taken: of a row with a larger weight the
     noise is smaller, only ratios of weights count, and copies of a row, targets and
@@ -212,8 +214,6 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     >>> X = rng.normal(size=(60, 3))
     >>> Y = X[:, :1] + 0.1 * rng.normal(size=(60, 4))
     >>> model = OutputKernelRegressorCV(structures=["identity", "low_rank"]).fit(X, Y)
-    >>> int(model.feature_relevances_.argmax())
-    0
     >>> model.structure_
     LowRank()
     """
@@ -237,6 +237,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         loss: str | Loss = "squared",
         fit_intercept: bool | str = True,
         normalize_y: bool = True,
+        shift: float | ArrayLike | str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
         max_memory: float | None = None,
@@ -260,6 +261,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         )
         self.alpha_per_output = alpha_per_output
         self.normalize_y = normalize_y
+        self.shift = shift
+
+    _chosen_shift = "auto"
 
     def _enter(
         self, X: Any, y: Any, loss: Loss, sample_weight: Any, task: Any
@@ -288,4 +292,9 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
 
     def _stand_in(self, y: np.ndarray, loss: Loss) -> HeldOutRegressor:
         """Return a regressor of one or several outputs."""
-        return HeldOutRegressor(y.ndim == 1, ScoreOfNumbers.of(loss))
+        return HeldOutRegressor.of(y, loss, self._given_shift)
+
+    def _keep_calibration(self, trial: Trial) -> None:
+        """Set ``shift_``, if it was to be found."""
+        if self._given_shift is None:
+            set_shift(self, trial.calibration, trial.targets)

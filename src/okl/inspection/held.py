@@ -78,8 +78,12 @@ def _as_chosen(search: Any) -> BaseEstimator:
     shared -= {"kernel", "structure", "alpha", "loss"}
     given = search.get_params(deep=False)
     given["fit_intercept"] = of_single_fit(search)
-    if hasattr(search, "temperature_"):
-        given["temperature"] = search.temperature_
+    for name in ("temperature", "shift"):  # a word asked for what was found
+        found = getattr(search, f"{name}_", None)
+        if found is not None:
+            given[name] = found
+        elif isinstance(given.get(name), str):
+            shared.discard(name)
     return model.set_params(**{name: given[name] for name in sorted(shared)})
 
 

@@ -108,12 +108,17 @@ class Loss(Component, ABC):
     largest_curvature: ClassVar[float] = float("inf")
 
     @property
+    def predicted_quantile(self) -> float | None:
+        """The quantile of the targets that is predicted, None where none is."""
+        return None
+
+    @property
     def scored_quantile(self) -> float | None:
         """The quantile of the targets that predictions are scored as.
 
         Their score is by the pinball loss; None where it is by squared errors.
         """
-        return None
+        return self.predicted_quantile
 
     def validate(self) -> None:
         """Check the parameters, before any work.

@@ -44,7 +44,7 @@ class Quantile(Proximal):
             raise ValueError(f"quantile must be a number between 0 and 1, got {q!r}.")
 
     @property
-    def scored_quantile(self) -> float:
+    def predicted_quantile(self) -> float:
         """The quantile of the loss."""
         return float(self.quantile)
 

@@ -119,7 +119,7 @@ def _of_second_stage(search: Search, sizes: list[int], decomposes: bool) -> floa
         matrices = experiment.budget / (_FLOAT * matrix)  # evaluated in blocks
     columns = _TARGETS * m + min(_COLUMNS, 2 * m * grid_length(experiment))
     others = _WORKSPACE + n * columns
-    if experiment.tempered:  # held-out scores, kept until all folds are fitted
+    if experiment.calibrates:  # held-out scores, kept until all folds are fitted
         others += n * m * grid_length(experiment) * len(search.structures)
     if not quadratic:
         others += 2 * n * min(sizes[-1], _RANK) + _OF_PRODUCTS

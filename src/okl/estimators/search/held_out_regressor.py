@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from okl.coding.tasks import Tasks
+from okl.estimators.quantile_shift import shifted
 from okl.estimators.score_of_numbers import ScoreOfNumbers
-from okl.estimators.search.judge import StandIn
+from okl.estimators.search.judge import Calibration, Calibrator, StandIn
+from okl.estimators.units import Units
+from okl.losses import Loss
+from okl.problems import Observed
 from okl.selection.folds import Folds
+from okl.selection.quantile_shift import quantile_shift
 
 
 class HeldOutRegressor(RegressorMixin, StandIn):
     """Stands for a fitted regressor in front of a scorer: X holds its predictions.
+
+    Its calibration is the shift of each output, in the units of the targets.
 
     Parameters
     ----------
@@ -24,17 +33,60 @@ class HeldOutRegressor(RegressorMixin, StandIn):
     spread : array (n_outputs,) or None
         What errors of each output are measured by, None for the error of the best
         constant in the rows that are scored, as in R^2.
+    shift : array (n_outputs,), default=0.0
+        What is added to predictions.
+    quantile : float or None
+        The quantile whose shift is to be the best one; None to leave it as it is.
     """
+
+    calibration: ClassVar[str] = "shift"
 
     def __init__(
         self,
         one_dimensional: bool,
         measure: ScoreOfNumbers,
         spread: np.ndarray | None = None,
+        shift: Calibration = 0.0,
+        quantile: float | None = None,
     ) -> None:
         self.one_dimensional = one_dimensional
         self.measure = measure
         self.spread = spread
+        self.shift = shift
+        self.quantile = quantile
+
+    @classmethod
+    def of(
+        cls, y: np.ndarray, loss: Loss, shift: np.ndarray | None
+    ) -> HeldOutRegressor:
+        """Return that of targets and a loss, with a shift that is given or found."""
+        one, measure = y.ndim == 1, ScoreOfNumbers.of(loss)
+        if shift is not None:
+            return cls(one, measure, shift=shift)
+        return cls(one, measure, quantile=loss.predicted_quantile)
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether the shift is to be found."""
+        return self.quantile is not None
+
+    def calibrator(
+        self, observed: Observed, test: np.ndarray, units: Units, *, roughly: bool
+    ) -> Calibrator:
+        """Return what finds the shift that a quantile of held-out errors is."""
+        held_out, quantile = observed.restrict(test), self.quantile
+        assert quantile is not None
+        return lambda scores: units.scale * quantile_shift(held_out, scores, quantile)
+
+    def at(self, calibration: Calibration) -> HeldOutRegressor:
+        """Return one whose predictions are moved by a shift."""
+        moved = copy(self)
+        moved.shift, moved.quantile = calibration, None
+        return moved
+
+    def calibrated(self, predictions: np.ndarray, tasks: Tasks | None) -> np.ndarray:
+        """Add the shift."""
+        return shifted(predictions, self.shift, tasks)
 
     def for_folds(
         self, y: np.ndarray, folds: Folds, weights: np.ndarray | None
@@ -53,7 +105,9 @@ class HeldOutRegressor(RegressorMixin, StandIn):
             return self
         spread = self.measure.spread(values, counts)
         spread[spread <= 0] = spread[spread > 0].mean() if spread.any() else 1.0
-        return HeldOutRegressor(self.one_dimensional, self.measure, spread)
+        measured = copy(self)
+        measured.spread = spread
+        return measured
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return X, of one dimension if y is."""

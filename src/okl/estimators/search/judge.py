@@ -10,20 +10,27 @@ little; a stand-in can take another denominator then, the same in all folds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import _safe_indexing
 
 from okl.coding.tasks import Tasks
-from okl.estimators.label_coder import Temperature
 from okl.estimators.search.row_scores import RowScores
 from okl.estimators.units import Units
+from okl.problems import Observed
 from okl.selection.folds import Folds
 
 _WEIGHTS = "sample_weight"
+
+# What corrects the scores of a model without another fit, a number or one for each
+# output.
+Calibration = float | np.ndarray
+# From held-out scores to the best one.
+Calibrator = Callable[[np.ndarray], Calibration]
 
 
 class StandIn(BaseEstimator):
@@ -31,20 +38,45 @@ class StandIn(BaseEstimator):
 
     Attributes
     ----------
-    tempered : bool
-        Whether its probabilities are to be at the best temperature.
+    calibration : str
+        What its calibration is called.
     """
 
-    tempered = False
+    calibration: ClassVar[str]
 
     @property
-    def by_label(self) -> bool:
-        """Whether there is a temperature for each output, each being a label."""
+    def calibrates(self) -> bool:
+        """Whether that is to be the best one."""
         return False
 
-    def at(self, temperature: Temperature) -> StandIn:
-        """Return one whose probabilities, if it has any, are at a temperature."""
-        return self
+    def calibrator(
+        self, observed: Observed, test: np.ndarray, units: Units, *, roughly: bool
+    ) -> Calibrator:
+        """Return what finds the best calibration of scores of some rows.
+
+        Parameters
+        ----------
+        observed : Observed
+            Of all rows.
+        test : array of int
+            The numbers of the rows that are held out.
+        units : Units
+            Of the targets.
+        roughly : bool
+            Whether they are the few rows of one fold, and digits do not matter.
+        """
+        raise NotImplementedError
+
+    def at(self, calibration: Calibration) -> StandIn:
+        """Return one that predicts at a calibration."""
+        raise NotImplementedError
+
+    def calibrated(self, predictions: np.ndarray, tasks: Tasks | None) -> np.ndarray:
+        """Return predictions in the units of the targets with what is added to them.
+
+        With tasks they are those of each row's own.
+        """
+        return predictions
 
     def for_folds(
         self, y: np.ndarray, folds: Folds, weights: np.ndarray | None
@@ -108,6 +140,7 @@ class Judge:
             return float(np.mean(self.by_row(predictions, test)))
         tasks = None if self.tasks is None else self.tasks.restrict(test)
         predictions = self.units.predictions(predictions, tasks)
+        predictions = self.stand_in.calibrated(predictions, tasks)
         metadata = {
             name: _safe_indexing(value, test) for name, value in self.metadata.items()
         }
@@ -133,10 +166,16 @@ class Judge:
         """Return this judge, as it judges all predictions of these rows alike."""
         return self
 
-    def at(self, temperature: Temperature) -> Judge:
-        """Return a judge of the probabilities at a temperature."""
-        by_row = None if self.by_row is None else self.by_row.at(temperature)
-        return replace(self, stand_in=self.stand_in.at(temperature), by_row=by_row)
+    def calibrator(
+        self, observed: Observed, test: np.ndarray, *, roughly: bool = False
+    ) -> Calibrator:
+        """Return what finds the best calibration, see `StandIn.calibrator`."""
+        return self.stand_in.calibrator(observed, test, self.units, roughly=roughly)
+
+    def at(self, calibration: Calibration) -> Judge:
+        """Return a judge of what is predicted at a calibration."""
+        by_row = None if self.by_row is None else self.by_row.at(calibration)
+        return replace(self, stand_in=self.stand_in.at(calibration), by_row=by_row)
 
     def n_likely(self, folds: Folds | None) -> float | None:
         """Return how many held-out rows the score is the mean log likelihood of.

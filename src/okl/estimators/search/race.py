@@ -37,7 +37,7 @@ class PartScores:
 
     Attributes
     ----------
-    judge : Judge or TemperedScore
+    judge : Judge or CalibratedScore
     neutral : array of int
         The numbers of rows, one of each class, that are added to each block with scores
         of zero, which say nothing: some scorers must see every class.

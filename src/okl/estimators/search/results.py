@@ -16,24 +16,30 @@ from okl.structures import Structure
 class Results:
     """Collects trials; `table` is in the form of `GridSearchCV.cv_results_`.
 
+    Parameters
+    ----------
+    calibration : str
+        What a calibration of the model is called.
+
     Attributes
     ----------
     largest_gap : float
         The largest relative gap among the fits that ended at ``max_iter``, else 0.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, calibration: str) -> None:
         self.largest_gap = 0.0
+        self._calibration = calibration
         self._rows: list[tuple[int, Any, Any, Any, np.ndarray]] = []
-        self._temperatures: list[Any] = []
+        self._calibrations: list[Any] = []
         self._chosen: list[np.ndarray] = []
 
     def add(self, stage: int, trial: Trial, structures: list[Structure]) -> None:
         """Add every structure and alpha of a trial."""
         self.largest_gap = max(self.largest_gap, trial.largest_gap)
-        if trial.temperatures is not None:
-            for row in trial.temperatures:
-                self._temperatures.extend(row)
+        if trial.calibrations is not None:
+            for row in trial.calibrations:
+                self._calibrations.extend(row)
         at_each = np.arange(trial.alphas.shape[1])
         self._chosen.extend(at_each == column for column in trial.columns)
         kernel: Any = trial.kernel
@@ -56,8 +62,8 @@ class Results:
         A candidate has as many splits as its stage had folds, one where rows were left
         out one by one; the others are NaN. Candidates of the last stage have a rank,
         those of the first come after all of them. For each kernel and structure one
-        alpha is marked as the chosen one. Where probabilities were scored at a
-        temperature of their own, there is a column of these: of labels, an array.
+        alpha is marked as the chosen one. Where candidates were scored at calibrations
+        of their own, there is a column of these: of outputs, an array.
         """
         stages, kernels, structures, alphas, splits = zip(*self._rows, strict=True)
         n_splits = max(len(scores) for scores in splits)
@@ -70,7 +76,7 @@ class Results:
         rank = np.full(len(stage), int(last.sum()) + 1)
         filled = np.where(np.isnan(mean[last]), -np.inf, mean[last])
         rank[last] = rankdata(-filled, method="min")
-        tempered = self._temperatures
+        found = self._calibrations
         return {
             "stage": stage,
             "param_kernel": _objects(kernels),
@@ -80,7 +86,7 @@ class Results:
                 {"kernel": kernel, "structure": structure, "alpha": alpha}
                 for _, kernel, structure, alpha, _ in self._rows
             ],
-            **({"temperature": _numbers(tempered)} if tempered else {}),
+            **({self._calibration: _numbers(found)} if found else {}),
             **{f"split{j}_test_score": scores[:, j] for j in range(n_splits)},
             "mean_test_score": mean,
             "std_test_score": np.array([own.std() for own in splits]),

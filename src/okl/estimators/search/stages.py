@@ -194,13 +194,13 @@ class Search:
 
     def _reaching(self, found: Sequence[LearnedKernel]) -> float:
         """Return the smallest alpha over the largest, for kernels that were learned."""
-        below = _BELOW_TEMPERED if self.second.tempered else _BELOW
+        below = _BELOW_TEMPERED if self.second.calibrates else _BELOW
         given, eps = self.second.eps, below * min(one.smallest for one in found)
         return eps if given is None else min(given, eps)
 
     def run(self, random_state: Any, step: Step) -> tuple[Trial, Results]:
         """Return the trial of the best kernel, and the scores of all candidates."""
-        results = Results()
+        results = Results(self.second.judge.stand_in.calibration)
         kernels: Sequence[Any] = self.kernels
         if self.has_first_stage:
             kernels = self._finalists(random_state, results, step)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from okl.estimators.label_coder import Temperature
+from okl.estimators.search.judge import Calibration
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.problems import Formulation
@@ -36,8 +36,8 @@ class Trial:
         As they were fitted.
     ratios : array (n_outputs,) or None
         Of the alpha of each output to that of the grid, None for ones.
-    temperatures : array (n_structures, n_alphas), of labels with an axis more, or None
-        Those of the probabilities that were scored, where they were chosen.
+    calibrations : array (n_structures, n_alphas), of outputs with an axis more, or None
+        Those that were scored at, where they were chosen.
     race : array (n_structures, n_alphas, 1 + n_parts) or None
         What candidates were compared by on the first fold, where they were.
     n_likely : float or None
@@ -53,7 +53,7 @@ class Trial:
     largest_gap: float
     targets: TrainingTargets
     ratios: np.ndarray | None = None
-    temperatures: np.ndarray | None = None
+    calibrations: np.ndarray | None = None
     race: np.ndarray | None = None
     n_likely: float | None = None
 
@@ -62,11 +62,11 @@ class Trial:
         return float(overall) if self.ratios is None else overall * self.ratios
 
     @property
-    def temperature(self) -> Temperature | None:
-        """The temperature of the structure and alpha chosen, None if there are none."""
-        if self.temperatures is None:
+    def calibration(self) -> Calibration | None:
+        """The calibration of the structure and alpha chosen, None if there are none."""
+        if self.calibrations is None:
             return None
-        found = self.temperatures[self.chosen]
+        found = self.calibrations[self.chosen]
         return found if np.ndim(found) else float(found)
 
     @property
@@ -122,7 +122,7 @@ class Trial:
             alphas=joined(self.alphas, self.next_alphas(n_more)),
             scores=joined(self.scores, further.scores),
             largest_gap=max(self.largest_gap, further.largest_gap),
-            temperatures=joined(self.temperatures, further.temperatures),
+            calibrations=joined(self.calibrations, further.calibrations),
             race=joined(self.race, further.race),
         )
 
@@ -144,7 +144,7 @@ class Trial:
             formulations=self.formulations * n_structures,
             alphas=np.repeat(self.alphas, n_structures, axis=0),
             scores=placed(self.scores),
-            temperatures=placed(self.temperatures),
+            calibrations=placed(self.calibrations),
             race=placed(self.race),
         )
 

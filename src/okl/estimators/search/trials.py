@@ -24,11 +24,11 @@ from okl.estimators.search.alphas_of_outputs import (
     left_out_losses,
     seeks_alphas,
 )
+from okl.estimators.search.calibrations import CalibratedScore, judged, kept
 from okl.estimators.search.fold_fits import FoldFits
 from okl.estimators.search.judge import Judge
 from okl.estimators.search.race import PartScores, can_race, in_the_race
 from okl.estimators.search.steps import Step
-from okl.estimators.search.temperatures import TemperedScore, judged, kept
 from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
@@ -89,9 +89,9 @@ class Experiment:
         check_alpha_per_output(self.alpha_per_output, self.targets.observed.loss)
 
     @property
-    def tempered(self) -> bool:
-        """Whether each alpha is judged at the temperature that suits it best."""
-        return self.folds is not None and self.judge.stand_in.tempered
+    def calibrates(self) -> bool:
+        """Whether each alpha is judged at the calibration that suits it best."""
+        return self.folds is not None and self.judge.stand_in.calibrates
 
     @property
     def n_steps(self) -> int:
@@ -181,7 +181,7 @@ class Experiment:
                 found = score_left_out(*left_out, judge)
                 outcomes.append(found)
         else:
-            of_fold = kept if self.tempered else judge
+            of_fold = kept if self.calibrates else judge
             watch = self._watch(judge, kernel)
             fits = self._fits(inputs, observed, structures, grids, of_fold)
             results = self._of_folds(fits, watch, rival)
@@ -192,7 +192,7 @@ class Experiment:
                 outcomes = fits.to_the_end(
                     outcomes, grids, lambda some: self._scored(some, judge)[0].mean(-1)
                 )
-        scores, temperatures = self._scored(outcomes, judge)
+        scores, calibrations = self._scored(outcomes, judge)
         return Trial(
             kernel,
             training,
@@ -202,7 +202,7 @@ class Experiment:
             max(outcome.largest_gap for outcome in outcomes),
             targets,
             ratios,
-            temperatures,
+            calibrations,
             outcomes[0].watched if self.races else None,
             None if np.ndim(self.alphas) else judge.n_likely(self.folds),
         )
@@ -215,7 +215,7 @@ class Experiment:
         if self.search == "full" or self.in_eigenbasis([kernel]):
             return None
         observed = self.targets.observed
-        return TemperedScore(observed, judge) if self.tempered else judge
+        return CalibratedScore(observed, judge) if self.calibrates else judge
 
     def _fits(
         self,
@@ -259,8 +259,8 @@ class Experiment:
     def _scored(
         self, folds: Sequence[FoldScores], judge: Judge
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the scores of all folds, and the temperatures they are at, if any."""
-        if not self.tempered:
+        """Return the scores of all folds, and the calibrations they are at, if any."""
+        if not self.calibrates:
             return np.stack([fold.scores for fold in folds], axis=-1), None
         tests = [test for _, test in self.folds or []]
         return judged(folds, tests, self.targets.observed, judge)

@@ -1,0 +1,153 @@
+"""Quantiles moved so that held-out targets are below them as often as they say."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import okl
+from okl import OutputKernelRegressor, OutputKernelRegressorCV
+from okl.inspection.held import with_hyperparameters_held
+from okl.kernels import Gaussian
+from okl.losses import Quantile
+from okl.metrics import d2_pinball_score
+
+N, M = 80, 2
+SEARCH = {"kernel": Gaussian(0.3), "alphas": 5, "loss": Quantile(0.9)}
+
+
+def drawn(n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2]])
+    return X, Y + 0.3 * rng.normal(size=(n, M))
+
+
+X, Y = drawn()
+IDS = np.arange(N) % 4
+
+
+@pytest.fixture(scope="module")
+def search():
+    return OutputKernelRegressorCV(**SEARCH).fit(X, Y)
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.9])
+def test_new_targets_are_below_as_often_as_the_quantile_says(quantile):
+    X_new, Y_new = drawn(4000, seed=1)
+    options = {**SEARCH, "kernel": "auto", "loss": Quantile(quantile)}
+    model = OutputKernelRegressorCV(**options).fit(X, Y)
+    fixed = OutputKernelRegressorCV(**options, shift=0.0).fit(X, Y)
+    off, off_fixed = (
+        np.abs(np.mean(Y_new <= one.predict(X_new)) - quantile)
+        for one in (model, fixed)
+    )
+    assert off < 0.05
+    assert off_fixed > 0.08
+    assert model.score(X_new, Y_new) > fixed.score(X_new, Y_new)
+
+
+def test_it_is_added_to_predictions_and_to_nothing_else(search):
+    fit = OutputKernelRegressor(
+        search.kernel_, search.structure_, search.alpha_, loss=search.loss_
+    ).fit(X, Y)
+    assert_allclose(search.predict(X), fit.predict(X) + search.shift_, atol=1e-5)
+    assert_array_equal(fit.shift_, np.zeros(M))
+    given = fit.set_params(shift=search.shift_).fit(X, Y)
+    assert_allclose(search.predict(X), given.predict(X), atol=1e-5)
+    assert_array_equal(given.shift_, search.shift_)
+    assert search.certificate_.status == "optimal"
+    assert okl.certify(search, X, Y).status == "optimal"
+    fitted = search.kernel_(X, search.X_fit_) @ search.dual_coef_ + search.intercept_
+    assert_allclose(search.predict(X), fitted + search.shift_)
+
+
+def test_scores_are_those_of_shifted_predictions():
+    folds = [(np.arange(N)[k::2], np.arange(N)[1 - k :: 2]) for k in range(2)]
+    options = {**SEARCH, "alphas": [1.0, 0.1], "cv": folds, "search": "full"}
+    search = OutputKernelRegressorCV(**options, structures="identity").fit(X, Y)
+    for place, alpha in enumerate(search.cv_results_["param_alpha"]):
+        found = np.empty_like(Y)
+        for train, test in folds:
+            one = OutputKernelRegressor(Gaussian(0.3), "identity", alpha)
+            one.set_params(loss=Quantile(0.9), normalize_y=False)
+            one.fit(X[train], (Y[train] - search.y_mean_) / search.y_scale_)
+            found[test] = one.predict(X[test]) * search.y_scale_ + search.y_mean_
+        shift = search.cv_results_["shift"][place]
+        # fits to folds are certified to 1e-4
+        below = np.mean(found + shift >= Y, axis=0)
+        assert_allclose(below, 0.9, atol=0.03)
+        expected = [
+            d2_pinball_score(Y[test], found[test] + shift, alpha=0.9)
+            for _, test in folds
+        ]
+        scores = search.scores_[0, place]
+        assert_allclose(scores, expected, atol=5e-3)
+
+
+def test_it_is_in_the_units_of_the_targets(search):
+    other = OutputKernelRegressorCV(**SEARCH).fit(X, 8.0 * Y + 3.0)
+    assert_allclose(other.shift_, 8.0 * search.shift_, rtol=1e-3)
+
+
+def test_one_output_has_a_number():
+    model = OutputKernelRegressorCV(**SEARCH).fit(X, Y[:, 0])
+    assert isinstance(model.shift_, float)
+    assert model.predict(X).shape == (N,)
+
+
+def test_tasks_have_one_in_units_of_their_scales():
+    model = OutputKernelRegressorCV(**SEARCH).fit(X, Y[:, 0], task=IDS)
+    units = model.shift_ / model.y_scale_
+    assert_allclose(units, units[0])
+    every = model.predict(X)
+    assert_allclose(model.predict(X, task=IDS), every[np.arange(N), IDS])
+    unmoved = OutputKernelRegressor(
+        model.kernel_, model.structure_, model.alpha_, loss=model.loss_
+    ).fit(X, Y[:, 0], task=IDS)
+    assert_allclose(every, unmoved.predict(X) + model.shift_, atol=1e-5)
+    assert model.score(X, Y[:, 0], task=IDS) > 0
+
+
+def test_other_losses_have_none(search):
+    model = OutputKernelRegressorCV(**{**SEARCH, "loss": "huber"}).fit(X, Y)
+    assert not hasattr(model, "shift_")
+    assert "shift" not in model.cv_results_
+    again = OutputKernelRegressorCV(**SEARCH).fit(X, Y)
+    assert not hasattr(again.set_params(loss="squared").fit(X, Y), "shift_")
+
+
+def test_it_may_be_given(search):
+    given = OutputKernelRegressorCV(**SEARCH, shift=[0.0, 20.0]).fit(X, Y)
+    assert_array_equal(given.shift_, [0.0, 20.0])
+    assert "shift" not in given.cv_results_
+    other = OutputKernelRegressorCV(**SEARCH, shift=0.0).fit(X, Y)
+    assert other.best_score_ > given.best_score_ + 1.0
+
+
+def test_it_is_held_with_the_other_hyperparameters(search):
+    held, _ = with_hyperparameters_held(search, X)
+    assert_array_equal(held.shift, search.shift_)
+    squared = OutputKernelRegressorCV(Gaussian(0.3), alphas=3).fit(X, Y)
+    held, _ = with_hyperparameters_held(squared, X)
+    assert held.fit(X, Y).shift == 0.0
+
+
+@pytest.mark.parametrize(
+    ("shift", "loss", "error", "said"),
+    [
+        ("automatic", "quantile", ValueError, "'auto', a number.*got 'automatic'"),
+        ([1.0], "quantile", ValueError, r"shape \(1,\); expected.*each of the 2 out"),
+        (np.nan, "quantile", ValueError, "shift"),
+        (pd.Series([1.0, 2.0]), "quantile", TypeError, "shift"),
+        (1.0, "squared", ValueError, "loss=.* predicts none; leave shift out"),
+    ],
+)
+def test_what_cannot_be_added_is_refused(shift, loss, error, said):
+    with pytest.raises(error, match=said):
+        OutputKernelRegressorCV(**{**SEARCH, "loss": loss}, shift=shift).fit(X, Y)
+
+
+def test_a_single_fit_finds_none():
+    with pytest.raises(ValueError, match="shift must be a number"):
+        OutputKernelRegressor(loss="quantile", shift="auto").fit(X, Y)
