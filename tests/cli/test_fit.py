@@ -12,7 +12,8 @@ from sklearn.model_selection import KFold, cross_val_score
 from okl import OutputKernelRegressor
 from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
-from okl.cli.outputs import Change, ComparedOutputs, held_out_predictions
+from okl.cli.held_out import held_out_predictions
+from okl.cli.outputs import Change, ComparedOutputs
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
 from okl.cli.search import prepare, search_structures
@@ -638,6 +639,25 @@ def test_held_out_scores_are_those_of_the_folds_of_the_search(related, n_empty):
         truth = data.y.to_numpy()
         scores = [r2_score(truth[test], found[test]) for _, test in outcome.folds]
         np.testing.assert_allclose(scores, candidate.scores, rtol=5e-3)
+
+
+@pytest.mark.parametrize(
+    "said", [["loss=quantile"], ["alpha_per_output=True"]], ids=["shift", "alphas"]
+)
+def test_a_fold_without_a_task_predicts_the_others(said):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(46, 2)), columns=["a", "b"])
+    table = table.assign(y=table["a"] + 0.1 * rng.normal(size=46))
+    table["town"] = np.append(np.arange(45) % 3, 3)  # one row of the last
+    data = take_apart(table, ["y"], None, "town")
+    X = data.features.to_numpy()
+    settings = parse_settings(["rbf"], ["mean"], ["alphas=[1.0, 0.1]", *said])
+    outcome = search_structures(data, X, prepare(data, settings, 3))
+    model = outcome.candidates[0].model
+    assert np.shape(model.shift if said[0] == "loss=quantile" else model.alpha) == (4,)
+    found = held_out_predictions(data, X, outcome, outcome.candidates[0])
+    missing = np.isnan(found.astype(float).ravel())
+    assert np.flatnonzero(missing).tolist() == [45]
 
 
 def test_folds_that_nobody_could_draw_again_are_those_of_the_search(related):

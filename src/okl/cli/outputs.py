@@ -18,8 +18,6 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from okl.cli.data import Data
 from okl.cli.errors import listing, shown
@@ -202,32 +200,6 @@ class ComparedOutputs:
             f"{named}. Where these count, fit them by themselves."
         )
         return ["", *wrap(said, WIDTH - 2)]
-
-
-def held_out_predictions(
-    data: Data, X: np.ndarray, outcome: Outcome, candidate: Candidate
-) -> Any:
-    """Return the prediction of each row where it is held out, in the form of y.
-
-    It is NaN where there is none, as for a task without rows in the fit.
-    """
-    predictions = np.full(np.shape(data.y), np.nan, dtype=object)
-    for train, test in outcome.folds:
-        y = _safe_indexing(data.y, train)
-        ids = {name: values[train] for name, values in outcome.ids.items()}
-        try:
-            model = clone(candidate.model).fit(X[train], y, **ids)
-        except ValueError:  # the training rows have no target of an output, or task
-            continue
-        known = test
-        if ids:
-            known = test[np.isin(outcome.ids["task"][test], np.unique(ids["task"]))]
-        if not len(known):
-            continue
-        asked = {name: values[known] for name, values in outcome.ids.items()}
-        found = model.predict(X[known], **asked)
-        predictions[known] = found.reshape(predictions[known].shape)
-    return predictions
 
 
 def name_of_scores(data: Data, measure: ScoreOfNumbers) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.data import Data
-from okl.cli.outputs import ComparedOutputs, held_out_predictions
+from okl.cli.held_out import held_out_predictions
+from okl.cli.outputs import ComparedOutputs
 from okl.cli.pictures import draw, draw_class_tree
 from okl.cli.preprocessing import encoded_names
 from okl.cli.report import write_report
