@@ -226,6 +226,16 @@ def test_tasks_of_other_sizes_are_named(factor, said):
 
 
 @pytest.mark.filterwarnings("error:The standard deviations of the targets")
+def test_an_outlier_is_not_the_size_of_a_task():
+    X, y, ids = tasks(1.0)
+    rows = (ids < 4) & (np.arange(len(ids)) % N_ROWS < 12)
+    X, y, ids = X[rows], y[rows].copy(), ids[rows]
+    y[np.flatnonzero(ids == 1)[0]] = 1e5
+    search = OutputKernelRegressorCV(alphas=3, loss="huber").fit(X, y, task=ids)
+    assert np.median(np.abs(search.predict(X, task=ids) - y)) < 3.0
+
+
+@pytest.mark.filterwarnings("error:The standard deviations of the targets")
 def test_tasks_with_scales_of_their_own_may_have_any():
     X, y, ids = tasks(1.0)
     rows = (ids < 4) & (np.arange(len(ids)) % N_ROWS < 8)

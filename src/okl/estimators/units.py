@@ -18,6 +18,7 @@ import numpy as np
 
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.estimators.typical_numbers import MEANS, QUANTILES, Typical
+from okl.losses import Loss
 from okl.operators.base import CENTERING_ROUNDING
 from okl.problems import Observed
 
@@ -170,6 +171,11 @@ class Units:
         return deviations * outputs.spread(self.scale)
 
 
+def typical_of(loss: Loss) -> Typical:
+    """Return what is typical of numbers for a loss: no means with outliers."""
+    return QUANTILES if "robust" in loss.capabilities else MEANS
+
+
 def in_units(
     observed: Observed, *, normalize: bool, free_intercept: bool, shared: bool
 ) -> tuple[Units, Observed]:
@@ -186,7 +192,7 @@ def in_units(
         Whether all tasks have one mean and one scale.
     """
     targets, weights, tasks = observed.targets, observed.weights, observed.tasks
-    typical = QUANTILES if "robust" in observed.loss.capabilities else MEANS
+    typical = typical_of(observed.loss)
     if shared:
         units = Units.of_all_tasks(observed, normalize=normalize, typical=typical)
     elif normalize:

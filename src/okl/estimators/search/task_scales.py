@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from okl.estimators.units import Units
+from okl.estimators.units import Units, typical_of
 from okl.problems import Observed
 from okl.trees.names import listed
 
@@ -28,7 +28,9 @@ def notes_of_scales(
     assert tasks is not None
     counted = observed.counted()
     n_rows = np.bincount(tasks.codes[counted], minlength=tasks.n_tasks)
-    units = Units.of(observed.targets, observed.weights, tasks, free_intercept=True)
+    typical = typical_of(observed.loss)
+    how: dict[str, Any] = {"free_intercept": True, "typical": typical}
+    units = Units.of(observed.targets, observed.weights, tasks, **how)
     several = np.flatnonzero((n_rows >= _FEWEST) & ~units.constant)
     sizes = units.scale[several]
     if not len(several) or sizes.max() < _RATIO * sizes.min():
