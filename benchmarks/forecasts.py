@@ -1,6 +1,6 @@
 """Searches against their own forecasts of seconds and memory.
 
-The first five are typical ones; the last four are in the table of docs/choosing.md:
+The first seven are typical ones; the last four are in the table of docs/choosing.md:
 sparse rows, thousands of columns (a width for each, or one for all), and more than 5000
 rows.
 """
@@ -15,12 +15,15 @@ from scipy import sparse
 
 from benchmarks.measure import Row, peak_bytes
 from okl import ClassTree, OutputKernelClassifierCV, OutputKernelRegressorCV
+from okl.losses import Quantile
 from okl.structures import Tree
 
 # name: the search, and what its data are drawn by
 SEARCHES = {
     "regression, learned kernel, n = 1000, d = 16, m = 14": (1000, 16, 14),
     "regression, short list, n = 1000, d = 10, m = 6": (1000, 10, 6),
+    "quantile, learned kernel, n = 1000, d = 8, m = 3": (1000, 8, 3),
+    "huber, learned kernel, n = 1000, d = 8, m = 3": (1000, 8, 3),
     "classes, learned kernel, n = 600, d = 10, 5 classes": (600, 10, 5),
     "text, 1000 rows of 2000 words, 5 classes": (1000, 2000, 5),
     "text, 600 rows of 1000 words, 12 classes in a tree": (600, 1000, 12),
@@ -50,7 +53,9 @@ def drawn(name: str) -> tuple[Any, Any, Any]:
     if name.startswith("classes"):
         return OutputKernelClassifierCV(), X, np.argmax(Y, axis=1)
     kernels = "short_list" if "short" in name else None
-    return OutputKernelRegressorCV(kernels=kernels), X, Y
+    losses = {"quantile": Quantile(0.9), "huber": "huber"}
+    loss = losses.get(name.partition(",")[0], "squared")
+    return OutputKernelRegressorCV(kernels=kernels, loss=loss), X, Y
 
 
 def run() -> list[Row]:

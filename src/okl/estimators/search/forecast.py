@@ -47,8 +47,8 @@ _TIMED, _PRODUCT = 600, 0.1
 # with L learned; what it does besides takes as long as three times as many. A product
 # with a few columns takes as long as one with _FEW: it is spent on reading the matrix.
 # With L learned, fits to labels take longer the more there are: twice as long with
-# _LABELS of them.
-_KNOWN, _LEARNED, _FEW, _LABELS = 60.0, 240.0, 40, 20.0
+# _LABELS of them; those of losses that bear outliers take the part _ROBUST.
+_KNOWN, _LEARNED, _FEW, _LABELS, _ROBUST = 60.0, 240.0, 40, 20.0, 0.4
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
 # Evaluations of a likelihood while a kernel is learned: of one width for all columns
@@ -187,6 +187,7 @@ def _of_trial(
         width = 1 if of_tasks else m
         of_labels = "regression" not in of_loss and not of_tasks
         longer = 1 + of_labels * m / _LABELS
+        longer *= _ROBUST if "robust" in of_loss else 1.0
         products = known * _KNOWN + learned * _LEARNED * longer
         work = n_alphas * products * rows * columns * max(width, _FEW) * _PRODUCT
         of_all_rows = 0.0
