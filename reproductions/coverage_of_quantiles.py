@@ -9,9 +9,8 @@ that of the quantiles of the training targets, the **constant**.
 
 **okl** is `OutputKernelRegressorCV(loss=Quantile(q))` as it comes, **without shift**
 the same with ``shift=0.0``. **Intervals** are the limits of `predict_interval(X, 0.8)`
-of the squared loss, by the errors of rows left out: one fit for both quantiles, and
-errors as large everywhere. **Boosting** is
-`HistGradientBoostingRegressor(loss="quantile")` of each output.
+of the squared loss, by the errors of rows left out: one fit for both quantiles.
+**Boosting** is `HistGradientBoostingRegressor(loss="quantile")` of each output.
 """
 
 from __future__ import annotations
