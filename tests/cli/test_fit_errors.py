@@ -132,7 +132,24 @@ def test_missing_and_infinite_values_are_named(refused, related, tmp_path):
     table.loc[7, "town"] = None
     table.to_csv(tmp_path / "table.csv", index=False)
     line = refused(tmp_path / "table.csv", "--target", "y_*")
-    assert "width (2), town (1), y_b (1)" in line
+    n = len(table)
+    for name, count, row in [("width", 2, 4), ("town", 1, 8), ("y_b", 1, 5)]:
+        assert f"{name} ({count} of {n} rows, from row {row})" in line
+
+
+@pytest.mark.parametrize("more", [",", ",,"])
+def test_separators_at_the_end_of_lines_make_no_columns(okl, related, tmp_path, more):
+    table, lines = related[["height", "y_a"]], []
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    for line in path.read_text(encoding="utf-8").splitlines():
+        lines.append(line + more)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    arguments = ("--target", "y_a", "--kernel", "linear", "--set", "alphas=3")
+    result = okl("fit", path, *arguments, "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "neither a name nor cells" in result.stderr
+    assert "features  1: 1 number" in result.stdout
 
 
 def test_a_class_that_is_alone(refused, related, tmp_path):

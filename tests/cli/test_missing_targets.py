@@ -130,11 +130,31 @@ def test_numbers_with_empty_cells_are_numbers(values, dtype):
     [
         ({"a": [1.0, 2, 3], "b": [None] * 3}, "ab", None, "targets b are empty in"),
         ({"a": [True, False, True], "b": [None] * 3}, "ab", None, "b are empty in"),
-        ({"a": ["p", None, "q"]}, "a", None, r"missing or infinite values in a \(1\)"),
-        ({"a": [0, 1, None]}, "a", "classification", r"values in a \(1\)"),
+        (
+            {"a": ["p", None, "q"]},
+            "a",
+            None,
+            r"values in a \(1 of 3 rows.* row 2",
+        ),
+        (
+            {"a": [0, 1, None]},
+            "a",
+            "classification",
+            r"in a \(1 of 3 rows.* row 3",
+        ),
         ({"a": [0, 1, None], "b": [0, 2, 1]}, "ab", "classification", "the targets b"),
-        ({"a": [np.inf, 1, None]}, "a", None, r"infinite values in a \(1\)"),
-        ({"a": [1, 2, None], "x": [1, None, 2]}, "a", None, r"values in x \(1\)"),
+        (
+            {"a": [np.inf, 1, None]},
+            "a",
+            None,
+            r"values in a \(1 of 3 rows.* row 1",
+        ),
+        (
+            {"a": [1, 2, None], "x": [1, None, 2]},
+            "a",
+            None,
+            r"in x \(1 of 3 rows.* row 2",
+        ),
     ],
 )
 def test_what_is_refused(columns, targets, task, message):

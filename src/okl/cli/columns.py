@@ -87,12 +87,14 @@ def check_complete(
             if (np.abs(numbers) > LARGEST_WITH_SQUARE).any():
                 large.append(name)
         if absent.any():
-            incomplete.append(f"{name} ({int(absent.sum())})")
+            count, first = int(absent.sum()), int(np.argmax(absent)) + 1
+            rows = f"{count} of {len(table)} rows, from row {first}"
+            incomplete.append(f"{name} ({rows})")
     if incomplete:
         raise UserError(
-            f"missing or infinite values in {listing(incomplete)}: the number of rows "
-            f"in brackets, of {len(table)}. Fill them or remove the rows or columns; "
-            "text such as NA, None or null counts as missing in CSV files."
+            f"missing or infinite values in {listing(incomplete)}; rows count from 1 "
+            "below the names. Fill them or remove the rows or columns; text such as "
+            "NA, None or null counts as missing in CSV files."
         )
     if large:
         raise UserError(

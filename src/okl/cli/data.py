@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from okl.cli.alike_values import warn_of_alike_values
 from okl.cli.columns import Kind, kinds_of, plain
 from okl.cli.errors import UserError, listing
 from okl.cli.groups import Groups
@@ -105,6 +106,7 @@ def take_apart(
     reason = "as asked"
     if in_tree and task is None:
         task, reason = "classification", "the classes are in a tree"
+    warn_of_alike_values(table)
     table, ids, groups = _set_aside(table, patterns, task_column, group_column)
     names = choose_targets(list(table), patterns)
     _check_number_of_targets(names, table, ids, in_tree=in_tree)

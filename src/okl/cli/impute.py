@@ -10,6 +10,7 @@ import pandas as pd
 
 from okl import OutputKernelImputer
 from okl.cli.added_columns import with_deviations
+from okl.cli.alike_values import warn_of_alike_values
 from okl.cli.columns import Kind, kinds_of, plain
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.preprocessing import encoder_for
@@ -129,5 +130,6 @@ def _encoded(features: pd.DataFrame) -> object:
             "leaves them out."
         ) from None
     warn_of_many_values(texts)
+    warn_of_alike_values(texts)
     warn_of_row_numbers(features)
     return encoder_for(kinds).fit_transform(known)

@@ -13,7 +13,7 @@ import warnings
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
-_UNNAMED = "Unnamed: "  # the name that pandas gives to a column without one
+UNNAMED = "Unnamed: "  # the name that pandas gives to a column without one
 _ID = re.compile(r"(.*[_ .-])?(?i:id|index)|.*[a-z](Id|ID|Index)")
 
 
@@ -22,7 +22,7 @@ def warn_of_row_numbers(table: pd.DataFrame) -> None:
     for name, cells in table.items():
         if not (is_integer_dtype(cells) and cells.is_unique):
             continue
-        if str(name).startswith(_UNNAMED):
+        if str(name).startswith(UNNAMED):
             warnings.warn(
                 f"the column without a name ({name}) numbers the rows, as pandas "
                 "writes them, and is used as a feature; leave it out of the table "

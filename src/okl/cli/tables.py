@@ -28,6 +28,7 @@ from pandas.api.types import infer_dtype
 from okl.cli.columns import kind_of
 from okl.cli.encoding import check_encoding
 from okl.cli.errors import UserError, listing, refusing
+from okl.cli.row_numbers import UNNAMED
 from okl.cli.short_lines import warn_of_short_lines
 
 # The separator of each text format.
@@ -93,10 +94,29 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
             if table.iloc[:, -1].isna().any():  # so it is where a line is too short
                 with _opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
                     warn_of_short_lines(path, lines, _SEPARATORS[suffix])
+            table = _without_nameless(table)
     table.columns = table.columns.map(str)
     _check_names(path, list(table.columns))
     if table.empty:
         raise UserError(f"{path} has no rows; expected a header and at least one row.")
+    return table
+
+
+def _without_nameless(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without columns that have neither a name nor cells."""
+    nothing = [
+        name
+        for name in table
+        if str(name).startswith(UNNAMED) and table[name].isna().all()
+    ]
+    if nothing and len(table):
+        which = "a column has" if len(nothing) == 1 else f"{len(nothing)} columns have"
+        warnings.warn(
+            f"{which} neither a name nor cells, as where lines end with a separator: "
+            "left out",
+            stacklevel=3,
+        )
+        return table.drop(columns=nothing)
     return table
 
 
