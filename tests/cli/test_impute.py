@@ -118,3 +118,12 @@ def test_other_cells_are_written_as_they_were(okl, holes, tmp_path):
     assert empty.any(axis=None)
     assert after.where(~empty).equals(before.where(~empty))
     assert np.isfinite(after[TARGETS].astype(float)).all(axis=None)
+
+
+def test_a_column_without_name_and_cells_is_not_written(okl, holes, tmp_path):
+    path, out = tmp_path / "table.csv", tmp_path / "filled.csv"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join(f"{line}," for line in lines), encoding="utf-8")
+    result = okl("impute", path, "--target", "y_*", "--out", out, "--no-inputs")
+    assert result.exit_code == 0, result.stderr
+    assert list(pd.read_csv(out)) == list(holes[0])

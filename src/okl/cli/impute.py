@@ -101,7 +101,7 @@ def _with_filled(
     if cells is None:
         return table.assign(**numbers)
     kept = {name: cells[name].where(~empty[name], numbers[name]) for name in names}
-    return cells.assign(**kept)
+    return cells[list(table)].assign(**kept)
 
 
 def _numbers(targets: pd.DataFrame) -> pd.DataFrame:
