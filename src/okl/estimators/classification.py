@@ -252,7 +252,8 @@ class ClassificationMixin(ClassifierMixin, OutputKernelModel):
         Returns
         -------
         array (n_samples,)
-            Classes and names of nodes; the root where no other is as probable.
+            Classes and names of nodes; the root, whose name is ``"/"`` in trees of
+            paths, where no other is as probable.
 
         Raises
         ------
