@@ -16,7 +16,9 @@ QUANTILES = [0.1, 0.5, 0.9]
 
 def shift_of(targets, scores, quantile, weights=None, tasks=None):
     loss = Quantile(quantile)
-    return quantile_shift(Observed(targets, loss, weights, tasks), scores, quantile)
+    observed = Observed(targets, loss, weights, tasks)
+    none = np.zeros(observed.n_outputs, dtype=bool)
+    return quantile_shift(observed, scores, quantile, none)
 
 
 @pytest.mark.parametrize("quantile", QUANTILES)
@@ -61,6 +63,34 @@ def test_too_few_targets_have_the_shift_of_all(n_observed):
     seen = weights > 0
     every = shift_of(TARGETS[seen][:, None], SCORES[seen][:, None], 0.9)
     assert_allclose(found[1], every[0])
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.2, 0.8, 0.9])
+@pytest.mark.parametrize("n_observed", [5, 9, 10])
+def test_the_mirrored_quantile_has_the_mirrored_shift(quantile, n_observed):
+    weights = np.ones((40, 3))
+    weights[n_observed:, 1] = 0.0
+    one = shift_of(TARGETS, SCORES, quantile, weights)
+    assert_allclose(-one, shift_of(-TARGETS, -SCORES, 1 - quantile, weights))
+
+
+def test_ten_targets_are_enough_for_nine_tenths():
+    weights = np.ones((40, 3))
+    weights[10:, 1] = 0.0
+    found = shift_of(TARGETS, SCORES, 0.9, weights)
+    assert_allclose(found[1], shift_of(TARGETS[:10], SCORES[:10], 0.9)[1])
+
+
+def test_constant_outputs_have_none_and_say_nothing_of_others():
+    weights = np.ones((40, 3))
+    weights[5:, 2] = 0.0
+    observed = Observed(TARGETS, Quantile(0.9), weights)
+    constant = np.array([True, True, False])
+    found = quantile_shift(observed, SCORES, 0.9, constant)
+    assert_array_equal(found[:2], [0.0, 0.0])
+    assert_allclose(found[2], shift_of(TARGETS[:5, 2:], SCORES[:5, 2:], 0.9)[0])
+    every = np.ones(3, dtype=bool)
+    assert_array_equal(quantile_shift(observed, SCORES, 0.9, every), np.zeros(3))
 
 
 def test_tasks_have_one_in_common():

@@ -39,8 +39,8 @@ def check_shift(
         whose predictions are no quantiles.
     """
     refuse_labels(shift, "shift", "the outputs")
-    if isinstance(shift, str):
-        if shift == word:
+    if isinstance(shift, str | bool | None):
+        if word is not None and shift == word:
             return None
         other = "" if word is None else f"{word!r}, "
         raise ValueError(

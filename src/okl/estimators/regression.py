@@ -82,10 +82,10 @@ class RegressionMixin(MultiOutputMixin, RegressorMixin, OutputKernelModel):
 
     def _predictions(self, X: Any, task: Any) -> np.ndarray:
         """Return the scores of `OutputKernelModel`, moved by ``shift_``."""
-        scores, shift = self._scores(X, task), getattr(self, "shift_", 0.0)
-        if task is None or np.ndim(shift) == 0:
-            return scores + shift
-        return scores + self._tasks_of(task, X).rows(shift)
+        scores, shift = self._scores(X, task), getattr(self, "shift_", None)
+        if shift is None:
+            return scores
+        return scores + (shift if task is None else self._tasks_of(task, X).rows(shift))
 
     def _adopt(
         self,

@@ -122,8 +122,8 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         With ``loss="quantile"``, what is added to predictions, in the units of the
         targets. A fit is nearer to its own targets than to others, too many of which
         are beyond a quantile far from the middle. ``"auto"`` is for each output the
-        quantile of the errors in held-out rows, also in scores; tasks have one in
-        common, in units of their ``y_scale_``.
+        quantile of the errors in held-out rows, which candidates are scored with.
+        Outputs of few rows, and tasks, have one in common, in units of ``y_scale_``.
     loss, normalize_y, tol, max_iter, max_memory
         As there.
 
@@ -177,7 +177,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     where it is clearly better (the Laplacian one is not tried where the square of the
     number of rows times that of columns is above 10^8). With fewer than five rows for
     each column one width for all is a further candidate, and widths are looked for from
-    two starts; above 500 columns one width is all there is, unless that number is at
+    two starts; above 500 columns one width is all there is, unless that product is at
     most 10^8. With the losses ``"huber"`` and ``"quantile"`` it is learned twice, from
     targets that are no further from the median of their output, and then from what is
     predicted where their rows are left out, than normal noise is. With a smooth loss of

@@ -20,9 +20,12 @@ import numpy as np
 from okl.numerics.quantiles import weighted_quantile
 from okl.problems import Observed
 
+# Below this a number of targets is rounding of that of one.
+_ROUNDING = 1e-9
+
 
 def quantile_shift(
-    observed: Observed, scores: np.ndarray, quantile: float
+    observed: Observed, scores: np.ndarray, quantile: float, constant: np.ndarray
 ) -> np.ndarray:
     """Return the quantile of the errors of each output (n_outputs,).
 
@@ -37,17 +40,24 @@ def quantile_shift(
         In long form (n_samples, 1).
     quantile : float
         The part of the targets that is to be below the predictions.
+    constant : array of bool (n_outputs,)
+        Outputs that are constant. They have no unit to share a shift in: theirs is
+        zero, and their errors say nothing of others.
     """
     errors = observed.targets - scores
-    weights = np.ones((len(errors), 1))
+    weights = np.ones_like(errors)
     if observed.weights is not None:
-        weights = observed.weights
-    weights = np.broadcast_to(weights, errors.shape)
-    if not np.all(np.isfinite(errors[weights > 0])):
+        weights = observed.weights * weights
+    if observed.tasks is None:
+        weights = np.where(constant, 0.0, weights)
+    seen = weights > 0
+    if not np.any(seen) or not np.all(np.isfinite(errors[seen])):
         return np.zeros(errors.shape[1])  # of a fit that failed
-    every = np.reshape(errors, (-1, 1)), np.reshape(weights, (-1, 1))
-    shared = weighted_quantile(every[0], quantile, every[1])
-    counts = np.sum(weights > 0, axis=0)
-    few = counts * min(quantile, 1.0 - quantile) < 1
+    together = errors.reshape(-1, 1), weights.reshape(-1, 1)
+    shared = weighted_quantile(together[0], quantile, together[1])
+    beyond = seen.sum(axis=0) * min(quantile, 1.0 - quantile)
     own = weighted_quantile(errors, quantile, weights)
-    return np.asarray(np.where(few, shared, own))
+    shift: np.ndarray = np.array(np.where(beyond < 1 - _ROUNDING, shared, own))
+    if observed.tasks is None:
+        shift[constant] = 0.0
+    return shift

@@ -1,10 +1,10 @@
 """Held-out scores judged at the calibration that suits them best.
 
 A search may choose a number, or one for each output, that corrects what its model
-predicts without another fit: the temperature of probabilities. A structure at an alpha
-has one calibration for all folds: their held-out scores are kept until the last of them
-is fitted, and judged then. How it is found is for the stand-in to say, which knows what
-the scores become.
+predicts without another fit: the temperature of probabilities, or what is added to
+predicted quantiles. A structure at an alpha has one calibration for all folds: their
+held-out scores are kept until the last of them is fitted, and judged then. How it is
+found is for the stand-in to say, which knows what the scores become.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def judged(
         scores[at] = [
             there(p, rows) for p, rows in zip(predictions, tests, strict=True)
         ]
-    of_each = np.shape(next(iter(found.values()), np.nan))
-    calibrations = np.full((*shape, *of_each), np.nan)
+    nothing = np.zeros((sum(map(len, tests)), observed.targets.shape[1]))
+    calibrations = np.full((*shape, *np.shape(best(nothing))), np.nan)
     for at, value in found.items():
         calibrations[at] = value
     return scores, calibrations

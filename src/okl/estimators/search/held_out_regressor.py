@@ -76,7 +76,9 @@ class HeldOutRegressor(RegressorMixin, StandIn):
         """Return what finds the shift that a quantile of held-out errors is."""
         held_out, quantile = observed.restrict(test), self.quantile
         assert quantile is not None
-        return lambda scores: units.scale * quantile_shift(held_out, scores, quantile)
+        return lambda scores: (
+            units.scale * quantile_shift(held_out, scores, quantile, units.constant)
+        )
 
     def at(self, calibration: Calibration) -> HeldOutRegressor:
         """Return one whose predictions are moved by a shift."""

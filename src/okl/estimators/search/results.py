@@ -38,7 +38,10 @@ class Results:
         """Add every structure and alpha of a trial."""
         self.largest_gap = max(self.largest_gap, trial.largest_gap)
         if trial.calibrations is not None:
-            for row in trial.calibrations:
+            found = trial.calibrations
+            if trial.targets.one_dimensional:  # a number, not one for each output
+                found = found.reshape(found.shape[:2])
+            for row in found:
                 self._calibrations.extend(row)
         at_each = np.arange(trial.alphas.shape[1])
         self._chosen.extend(at_each == column for column in trial.columns)

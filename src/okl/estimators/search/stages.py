@@ -194,7 +194,8 @@ class Search:
 
     def _reaching(self, found: Sequence[LearnedKernel]) -> float:
         """Return the smallest alpha over the largest, for kernels that were learned."""
-        below = _BELOW_TEMPERED if self.second.calibrates else _BELOW
+        likely = "probabilities" in self.second.targets.observed.loss.capabilities
+        below = _BELOW_TEMPERED if likely and self.second.calibrates else _BELOW
         given, eps = self.second.eps, below * min(one.smallest for one in found)
         return eps if given is None else min(given, eps)
 

@@ -38,7 +38,7 @@ from okl.losses import Envelope
 from okl.losses.separable import unweighted
 from okl.numerics.arrays import Array, epsilon, inner, namespace
 from okl.problems import Problem
-from okl.solvers.kinks.dual_model import gap_of, of_dual_point
+from okl.solvers.kinks.dual_model import gap_of, of_dual_point, sparse
 from okl.solvers.kinks.multipliers import balanced, multiplier_bounds
 from okl.solvers.kinks.polishing import at_kinks
 from okl.solvers.monitor import SAFETY, Monitor
@@ -66,10 +66,10 @@ _CLOSER, _TIMES, _PROMISED = 1e-2, 6, 0.1
 _STEPS = 200
 # The part of its promise that a step must gain, and how often it is halved.
 _ARMIJO, _HALVINGS = 1e-4, 40
-# Polishing goes on while it leaves less than the part _FALLS of a gap. What it leaves
-# is rounding if it is at most so many rounding errors; or if it is below the part
-# _BELOW of what the round left, and did not fall in so many rounds.
-_FALLS, _ROUNDINGS, _BELOW, _IDLE = 0.5, 8, 1e-2, 3
+# Polishing goes on while it leaves at most the part _FALLS of a gap, _POLISHES times at
+# most. What it leaves is rounding if it is at most so many rounding errors; or if it is
+# at most _CLOSE and did not fall in so many rounds.
+_FALLS, _POLISHES, _ROUNDINGS, _CLOSE, _IDLE = 0.5, 10, 8, 1e-9, 3
 
 
 def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
@@ -92,11 +92,8 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
         ahead = here.round(prepared.approximation, parameter, aim=aim)
         if kinked and ahead.rise <= tol * problem.gap_scale.of(here.value):
             # the multipliers are found: what is left is due to scores off their kinks
-            solved, terms = _at_kinks(prepared.approximation, here, model, request)
-            found, gap = solved.certificate, gap_of(solved)
-            if gap < monitor.smallest:
-                monitor.add(found.primal, found.dual, (solved, terms))
-            if found.status == "optimal" or polishing.ended(gap, gap_of(model)):
+            polishing.add(*_at_kinks(prepared.approximation, here, model, request))
+            if polishing.done:
                 break
         there, length = here.towards(ahead)
         if length == 0 and parameter <= _LEAST:  # rounding hides any rise
@@ -108,6 +105,10 @@ def term_ascent(prepared: PreparedTerms, request: Request) -> Solution:
             parameter = max(_SMALLER * parameter, _LEAST)
         here = there
     best, terms = monitor.best
+    if polishing.best is not None and polishing.gap < gap_of(best):
+        best, terms = polishing.best
+        if monitor.n_iter < max_iter:
+            monitor.add(best.certificate.primal, best.certificate.dual)
     end = TermStart(terms.dual, terms.response.output_kernel)
     return best.found_by(monitor.history.records, end)
 
@@ -119,35 +120,51 @@ def _at_kinks(
 
     The equations (`okl.solvers.kinks.polishing`) have the predictions at the last C
     and their derivative, in which the L_q follow C: Newton's method in these entries.
+    Where that leads away, the L_q are held.
     """
     problem, terms, multipliers = here.problem, here.terms, here.multipliers
     best = model, terms
-    while model.certificate.status != "optimal":
+    for _ in range(_POLISHES):
         joint = Answering(problem, terms)
         offset = terms.predictions - joint @ terms.dual
         inside = Prepared(problem, terms.kernel, joint, approximation)
         multipliers = at_kinks(inside, multipliers, request.alpha, offset)
         terms = TermPoint.at(problem, multipliers / request.alpha)
-        model = of_dual_point(problem, multipliers, terms.kernel, request)
-        if gap_of(model) > _FALLS * gap_of(best[0]):
+        solved = of_dual_point(problem, multipliers, terms.kernel, request)
+        falls = gap_of(solved) <= _FALLS * gap_of(best[0])
+        if falls:
+            best = solved, terms
+        if not falls or solved.certificate.status == "optimal":
             break
-        best = model, terms
+    if best[0] is model:
+        return sparse(model, problem, request), here.terms
     return best
 
 
 class _Polishing:
-    """The gaps that polishing left, of which those below ``rounding`` are rounding."""
+    """The best of the models that polishing found.
+
+    Gaps below ``rounding``, and those that are small and do not fall, are rounding.
+    """
 
     def __init__(self, rounding: float) -> None:
-        self._rounding = rounding
-        self._closest, self._idle = float("inf"), 0
+        self._rounding, self._idle = rounding, 0
+        self.gap = float("inf")
+        self.best: tuple[Solution, TermPoint] | None = None
 
-    def ended(self, gap: float, of_round: float) -> bool:
-        """Take in one more gap, and that of its round; tell whether to stop."""
-        self._idle = self._idle + 1 if gap > _FALLS * self._closest else 0
-        self._closest = min(self._closest, gap)
-        idle = self._idle >= _IDLE and gap <= _BELOW * of_round
-        return idle or gap <= self._rounding
+    def add(self, model: Solution, terms: TermPoint) -> None:
+        """Take in one more model, with the L_q of its multipliers."""
+        gap = gap_of(model)
+        self._idle = self._idle + 1 if gap > _FALLS * self.gap else 0
+        if gap < self.gap:
+            self.gap, self.best = gap, (model, terms)
+
+    @property
+    def done(self) -> bool:
+        """Whether the best model is optimal, or as near to that as rounding permits."""
+        idle = self._idle >= _IDLE and self.gap <= _CLOSE
+        found = self.best is not None and not self.best[0].certificate.failed
+        return found or idle or self.gap <= self._rounding
 
 
 class _Round(NamedTuple):
