@@ -52,6 +52,23 @@ def rows_of(n_noise=0, *, slope=4.0, n=N):
 FOLDS = halves(N)
 
 
+def spy_on(rows, values, *, of_the_mean):
+    """Return rows whose searches find these values one by one, where they start."""
+    values = iter(values)
+
+    class Spy(StandardRows):
+        started = []  # noqa: RUF012
+
+        def learned(self, start, criterion, max_iter):
+            self.started.append(start)
+            return SimpleNamespace(kernel=start, value=next(values))
+
+        def value(self, kernel, criterion):
+            return of_the_mean
+
+    return Spy(rows.Z, rows.observed, True, None)
+
+
 def parts(kernel):
     """Return the kernels besides the linear one."""
     rest = kernel.right
@@ -83,7 +100,7 @@ def test_columns_that_do_nothing_have_large_widths(monkeypatch):
 
 @pytest.mark.parametrize(
     ("more", "again", "searches"),
-    [(-0.01, -0.01, 4), (-0.01, 0.01, 6), (0.01, -0.01, 5)],
+    [(-0.01, -0.01, 5), (-0.01, 0.01, 6), (0.01, -0.01, 5)],
 )
 @pytest.mark.parametrize(
     ("n_noise", "asked"), [(0, 0.25), (3, 1.0), (19, 5.0), (98, 17.5)]
@@ -91,16 +108,11 @@ def test_columns_that_do_nothing_have_large_widths(monkeypatch):
 def test_widths_have_to_gain_something_each(more, again, searches, n_noise, asked):
     rows, _ = rows_of(n_noise)
     tries = [40.0 - asked - one for one in ((more,) if more > 0 else (more, again))]
-    values = iter([40.0, 41.0, *tries, 1.0, 1.0])
-    learned = []
-
-    def learn(self, start, criterion, max_iter):
-        learned.append(start)
-        return SimpleNamespace(kernel=start, value=next(values))
-
-    spy = type("Spy", (StandardRows,), {"learned": learn})
-    kernel_of(spy(rows.Z, rows.observed, True, None), FOLDS)
-    assert len(learned) == searches
+    # a search more, of both together, where what was found loses enough to pay for it
+    values = [40.0, 41.0, *tries, 1.0, 1.0]
+    spy = spy_on(rows, values, of_the_mean=40.0)
+    kernel_of(spy, FOLDS)
+    assert len(spy.started) == searches
 
 
 def test_a_few_of_many_columns_are_found():
@@ -123,7 +135,7 @@ def test_few_of_many_columns_are_found_where_classes_are_linear_in_them(seed):
 def test_widths_of_a_kernel_that_has_no_weight_begin_again():
     rows, _ = rows_of(3)
     # the Laplacian kernel stays where it was, and again is as good as the other one
-    values = iter([40.0, 41.0, 20.0, 20.0, 41.0, 19.0])
+    values = iter([40.0, 41.0, 20.0, 20.0, 41.0, 19.0, 19.0])
     started = []
 
     def learn(self, start, criterion, max_iter):
@@ -133,7 +145,32 @@ def test_widths_of_a_kernel_that_has_no_weight_begin_again():
     spy = type("Spy", (StandardRows,), {"learned": learn})
     kernel_of(spy(rows.Z, rows.observed, True, None), FOLDS)
     first = with_widths(with_laplacian(first_kernel(5), 5), rows.Z)
-    assert_allclose(started[-1](rows.Z), first(rows.Z))
+    assert_allclose(started[-2](rows.Z), first(rows.Z))
+
+
+@pytest.mark.parametrize("better", [0.01, -0.01])
+@pytest.mark.parametrize("alone", [19.0, 15.0], ids=["mean", "one"])
+def test_widths_of_both_are_learned_together_where_clearly_better(alone, better):
+    kept = 19.5 if alone > 16.5 else alone
+    rows, _ = rows_of(3)
+    values = [40.0, 41.0, 20.0, 21.0, alone, kept - 3.0 - better]
+    spy = spy_on(rows, values, of_the_mean=19.5)
+    kernel = kernel_of(spy, FOLDS)
+    begun = first_kernel(5)
+    first = with_widths(mean(begun, with_laplacian(begun, 5)), rows.Z)
+    assert_allclose(spy.started[-1](rows.Z), first(rows.Z))
+    assert (kernel is spy.started[-1]) == (better > 0)
+
+
+@pytest.mark.parametrize("better", [0.01, -0.01])
+@pytest.mark.parametrize(("n_noise", "price"), [(3, 3.0), (19, 10.0), (98, 35.0)])
+def test_widths_of_both_pay_twice_where_those_of_one_do_not(n_noise, price, better):
+    rows, _ = rows_of(n_noise)
+    values = [40.0, 41.0, 40.0, 40.0, 40.0 - price - better]
+    spy = spy_on(rows, values, of_the_mean=40.0)
+    kernel = kernel_of(spy, FOLDS)
+    assert (kernel is spy.started[-1]) == (better > 0)
+    assert len(spy.started) == 5
 
 
 def test_widths_that_do_not_pay_are_not_kept():

@@ -14,6 +14,12 @@ meets would refuse widths on many sets where they are better; where they are not
 little harm. The loss of classes is minus a log likelihood: where even a loss of zero
 would not raise it enough, widths are not tried.
 
+A function may be smooth along some columns and rough along others. Of two kernels that
+are learned apart each has to fit along all of them, and so has their mean. Widths and
+weights of both are also learned together, from the start of the search, and each can
+take the columns that suit it. This sum is taken where it is clearly better: where it
+pays for the widths of both, if those of each did not pay.
+
 Where few columns of many matter, the linear part may take all the weight as long as
 there is one width: none is left for the other kernel, whose widths then have no slope.
 Widths that do not pay from there are learned again from where the search began.
@@ -133,6 +139,7 @@ def _best_kernel(
     def widened(start: Kernel, max_iter: int = _ITERATIONS) -> Learned:
         return learned(with_widths(start, rows.Z), max_iter)
 
+    alike = found
     if 1 < d <= MOST_WIDTHS and gain(0.0) > asked:
         if pays(widened(best.kernel, _TRIED)):
             found = [widened(one.kernel) for one in found]
@@ -142,13 +149,29 @@ def _best_kernel(
             ]
         elif pays(widened(first, _TRIED)):
             found = [widened(start) for start in begun]
-        best = min(found, key=_value)
+    kept = _one_or_mean(rows, found, criterion)
+    # the widths of both have to pay, where those of each did not
+    price = max(2 * asked, _CLEAR) if found is alike else _CLEAR
+    able = len(found) > 1 and 1 < d <= MOST_WIDTHS
+    if able and _gain(observed, kept.value, 0.0) > price:
+        together = widened(mean(*begun))
+        if _gain(observed, kept.value, together.value) > price:
+            return _Found(together.kernel, together.value)
+    return kept
+
+
+def _one_or_mean(
+    rows: StandardRows, found: Sequence[Learned], criterion: FoldsLikelihood
+) -> _Found:
+    """Return the mean of two kernels, or the better one if it is clearly better."""
+    best = min(found, key=_value)
+    alone = _Found(best.kernel, best.value)
     if len(found) == 1:
-        return _Found(best.kernel, best.value)
+        return alone
     both = mean(*(one.kernel for one in found))
     value = rows.value(both, criterion)
-    clear = _gain(observed, value, best.value) > _CLEAR
-    return _Found(best.kernel, best.value) if clear else _Found(both, value)
+    clear = _gain(rows.observed, value, best.value) > _CLEAR
+    return alone if clear else _Found(both, value)
 
 
 def _gain(observed: Observed, before: float, after: float) -> float:
