@@ -561,6 +561,17 @@ def test_labels_have_the_temperatures_of_the_search():
     assert_allclose(found.model.predict_proba(X), search.predict_proba(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize("loss", ["quantile", "huber"])
+def test_a_report_says_whether_predictions_are_moved(tmp_path, loss):
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "y"])
+    table.to_csv(tmp_path / "table.csv", index=False)
+    options = ["alphas=[1.0]", f"loss={loss}"]
+    how = {"kernels": ["rbf"], "assignments": options}
+    fit = fit_table(tmp_path / "table.csv", ["y"], tmp_path / "fit", **how)
+    assert ("moved by errors of held-out rows" in fit.report) == (loss == "quantile")
+
+
 @pytest.mark.parametrize("said", [[], ["shift=1.0"]], ids=["found", "given"])
 def test_quantiles_have_the_shift_of_the_search(said):
     rng = np.random.default_rng(3)

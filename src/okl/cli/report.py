@@ -271,7 +271,20 @@ def _certificate(kept: Candidate) -> list[str]:
             }
         ),
         fill(certificate.message, WIDTH - 2),
+        *_shifted(kept.model),
     ]
+
+
+def _shifted(model: Any) -> list[str]:
+    """Say that predictions are moved, if they are."""
+    if not np.any(getattr(model, "shift_", 0.0)):
+        return []
+    said = (
+        "Predictions of the quantile are moved by errors of held-out rows (shift_): a "
+        "fit is nearer to its own targets than to others. The certificate is that of "
+        "the fit, without this."
+    )
+    return ["", fill(said, WIDTH - 2)]
 
 
 def _strongest(relations: Sequence[Relation]) -> list[str]:
