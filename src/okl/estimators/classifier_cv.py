@@ -36,11 +36,12 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
     each two weights and one width. A width for each column replaces the one where that
     raises the log likelihood of held-out rows by a quarter for each column but the
     first, by 17.5 with 71 and more. The kernel is the mean of the two sums, or one of
-    them that is clearly better, by 3. Columns that share a unit, as pixels do, keep it
-    where that is clearly better. What is learned maximises that log likelihood
-    over five stratified folds: that of the loss where it has probabilities, else of the
-    softmax for one of several classes, and of the logistic loss otherwise. Classes of a
-    single row do not count in it.
+    them that is clearly better, by 3, or the sum of all three kernels, with a width for
+    each column in two of them, if what is then learned together is clearly better.
+    Columns that share a unit, as pixels do, keep it where that is clearly better. What
+    is learned maximises that log likelihood over five stratified folds: that of the
+    loss where it has probabilities, else of the softmax for one of several classes, and
+    of the logistic loss otherwise. Classes of a single row do not count in it.
 
     Parameters
     ----------
