@@ -187,13 +187,12 @@ def _by_row(name: str, rival: str, found: Mapping[str, Sequence[Record]]) -> str
         np.add.at(more, other["wrong"], -1)
     seen = tested > 0
     shares = 100 * more[seen] / tested[seen]
-    worst = np.argsort(-more)[:2]
-    total = int(more.sum())
+    behind, total = with_error(shares, form=".1f"), int(more.sum())
+    worst = " and ".join(f"{int(more[j])} of row {j}" for j in np.argsort(-more)[:2])
     return f"""
 Splits of a set share its rows. On {name}, with rows in the place of splits as what is
-independent, okl is {with_error(shares, form=".1f")} points behind {rival}: of its
-{total} errors more, {int(more[worst[0]])} are of row {worst[0]} and
-{int(more[worst[1]])} of row {worst[1]}.
+independent, okl is {behind} points behind {rival}. It makes {total} errors more,
+{worst}.
 """
 
 
