@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import okl
 from okl import OutputKernelRegressor, OutputKernelRegressorCV
 from okl.inspection.held import with_hyperparameters_held
-from okl.kernels import Gaussian
+from okl.kernels import Gaussian, Linear, PerOutput
 from okl.losses import Quantile
 from okl.metrics import d2_pinball_score
 
@@ -146,6 +146,23 @@ def test_tasks_have_one_in_units_of_their_scales():
     ).fit(X, Y[:, 0], task=IDS)
     assert_allclose(every, unmoved.predict(X) + model.shift_, atol=1e-5)
     assert model.score(X, Y[:, 0], task=IDS) > 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "structures"),
+    [
+        (PerOutput([Gaussian(0.3), Linear()]), "identity"),
+        ([Gaussian(0.3), Linear()], [["identity", "frobenius"]]),
+    ],
+    ids=["of outputs", "several"],
+)
+def test_so_it_is_with_other_kernels(kernel, structures):
+    options = {**SEARCH, "kernel": kernel, "alphas": 3}
+    model = OutputKernelRegressorCV(**options, structures=structures).fit(X, Y)
+    held, _ = with_hyperparameters_held(model, X)
+    assert_allclose(model.predict(X), held.fit(X, Y).predict(X), atol=1e-5)
+    unmoved = held.set_params(shift=0.0).fit(X, Y).predict(X)
+    assert_allclose(model.predict(X), unmoved + model.shift_, atol=1e-5)
 
 
 def test_other_losses_have_none(search):
