@@ -9,11 +9,13 @@ from sklearn.model_selection import StratifiedKFold
 from okl import OutputKernelClassifierCV
 from okl.coding.labels import LogOdds, OneHot
 from okl.estimators.label_coder import LabelCoder
-from okl.estimators.search.judge import Judge, StandIn
+from okl.estimators.search.held_out_classifier import HeldOutClassifier
+from okl.estimators.search.judge import Judge
 from okl.estimators.search.race import PartScores
 from okl.estimators.search.row_scores import RowScores
 from okl.estimators.search.trial import Trial
 from okl.kernels import Gaussian
+from okl.losses import Softmax
 from okl.selection.cautious_alpha import cautious_alpha
 
 # What holds so many rows out that a search races.
@@ -138,7 +140,8 @@ def test_a_race_compares_the_rows_that_count():
     one_by_one = plain(predictions, rows)
 
     def raced(by_row):
-        judge = Judge(None, StandIn(), y, {}, None, None, by_row)
+        stand_in = HeldOutClassifier(coder, Softmax())
+        judge = Judge(None, stand_in, y, {}, None, None, by_row)
         return PartScores(judge, rows[:0])(predictions, rows)
 
     found = raced(plain)

@@ -139,8 +139,8 @@ def _best_kernel(
     def widened(start: Kernel, max_iter: int = _ITERATIONS) -> Learned:
         return learned(with_widths(start, rows.Z), max_iter)
 
-    alike = found
-    if 1 < d <= MOST_WIDTHS and gain(0.0) > asked:
+    alike, able = found, 1 < d <= MOST_WIDTHS
+    if able and gain(0.0) > asked:
         if pays(widened(best.kernel, _TRIED)):
             found = [widened(one.kernel) for one in found]
             found = [
@@ -152,8 +152,7 @@ def _best_kernel(
     kept = _one_or_mean(rows, found, criterion)
     # the widths of both have to pay, where those of each did not
     price = max(2 * asked, _CLEAR) if found is alike else _CLEAR
-    able = len(found) > 1 and 1 < d <= MOST_WIDTHS
-    if able and _gain(observed, kept.value, 0.0) > price:
+    if able and len(found) > 1 and _gain(observed, kept.value, 0.0) > price:
         together = widened(mean(*begun))
         if _gain(observed, kept.value, together.value) > price:
             return _Found(together.kernel, together.value)

@@ -53,8 +53,10 @@ def quantile_shift(
     seen = weights > 0
     if not np.any(seen) or not np.all(np.isfinite(errors[seen])):
         return np.zeros(errors.shape[1])  # of a fit that failed
-    together = errors.reshape(-1, 1), weights.reshape(-1, 1)
-    shared = weighted_quantile(together[0], quantile, together[1])
+    column = (-1, 1)  # all outputs together
+    shared = weighted_quantile(
+        errors.reshape(column), quantile, weights.reshape(column)
+    )
     beyond = seen.sum(axis=0) * min(quantile, 1.0 - quantile)
     own = weighted_quantile(errors, quantile, weights)
     shift: np.ndarray = np.array(np.where(beyond < 1 - _ROUNDING, shared, own))

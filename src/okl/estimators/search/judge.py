@@ -10,6 +10,7 @@ little; a stand-in can take another denominator then, the same in all folds.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -33,7 +34,7 @@ Calibration = float | np.ndarray
 Calibrator = Callable[[np.ndarray], Calibration]
 
 
-class StandIn(BaseEstimator):
+class StandIn(BaseEstimator, ABC):
     """What a scorer takes for a fitted estimator: its X holds held-out scores.
 
     Attributes
@@ -45,10 +46,11 @@ class StandIn(BaseEstimator):
     calibration: ClassVar[str]
 
     @property
+    @abstractmethod
     def calibrates(self) -> bool:
         """Whether that is to be the best one."""
-        return False
 
+    @abstractmethod
     def calibrator(
         self, observed: Observed, test: np.ndarray, units: Units, *, roughly: bool
     ) -> Calibrator:
@@ -65,11 +67,10 @@ class StandIn(BaseEstimator):
         roughly : bool
             Whether they are the few rows of one fold, and digits do not matter.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def at(self, calibration: Calibration) -> StandIn:
         """Return one that predicts at a calibration."""
-        raise NotImplementedError
 
     def calibrated(self, predictions: np.ndarray, tasks: Tasks | None) -> np.ndarray:
         """Return predictions in the units of the targets with what is added to them.
