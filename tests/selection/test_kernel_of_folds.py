@@ -323,6 +323,18 @@ def test_a_choice_has_to_be_clearly_better(monkeypatch):
     assert recipe.kernel_of_folds(rows, halves(120))[0] == 0
 
 
+@pytest.mark.parametrize("better", [0.01, -0.01])
+def test_the_scale_is_chosen_once_and_only_that_one_is_searched(better):
+    rows, _ = rows_of(3)
+    standard = spy_on(rows, [40.0] + 6 * [39.0], of_the_mean=50.0)
+    begun = 40.0 - recipe._CLEAR - better
+    one_unit = spy_on(rows, [begun] + 6 * [begun - 1.0], of_the_mean=45.0)
+    number, _ = recipe.kernel_of_folds([standard, one_unit], FOLDS)
+    assert number == (better > 0)
+    searched = [len(one.started) > 1 for one in (standard, one_unit)]
+    assert searched == [better < 0, better > 0]
+
+
 def test_columns_that_were_standardised_leave_no_choice():
     X, _ = pixels()
     assert scales_of(X)[0].differ

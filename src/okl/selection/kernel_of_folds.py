@@ -26,7 +26,8 @@ Widths that do not pay from there are learned again from where the search began.
 
 Columns may be standardised, or have one scale: of pixels, which share a unit, those
 that hardly vary say little, and standardised they say as much as the others. One scale
-is taken only where it is clearly better, as units of columns mostly mean nothing.
+is taken only where it is clearly better, as units of columns mostly mean nothing. That
+is judged by the Matern kernel with one width, and only the scale that is taken goes on.
 
 With few rows there may be a second minimum, a nearly linear kernel. To search for it
 does not pay on most sets (docs/reproductions/class_peers.md).
@@ -94,18 +95,16 @@ def kernel_of_folds(
     def smooth(rows: StandardRows) -> Learned:
         return rows.learned(start, criterion, _ITERATIONS)
 
-    number, best = 0, _best_kernel(choices[0], smooth(choices[0]), criterion)
+    number, begun = 0, smooth(choices[0])
     for other in range(1, len(choices)):
         # a scale that is worth a search is better before it
-        before = [choices[number].value(start, criterion) for number in (0, other)]
+        before = [choices[one].value(start, criterion) for one in (0, other)]
         if before[1] >= before[0]:
             continue
-        begun = smooth(choices[other])
-        if begun.value < best.value:
-            found = _best_kernel(choices[other], begun, criterion)
-            if _gain(observed, best.value, found.value) > _CLEAR:
-                number, best = other, found
-    return number, best.kernel
+        found = smooth(choices[other])
+        if _gain(observed, begun.value, found.value) > _CLEAR:
+            number, begun = other, found
+    return number, _best_kernel(choices[number], begun, criterion).kernel
 
 
 class _Found(NamedTuple):
