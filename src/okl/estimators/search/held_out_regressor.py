@@ -95,11 +95,11 @@ class HeldOutRegressor(RegressorMixin, StandIn):
     ) -> HeldOutRegressor:
         """Measure errors by a constant's in all rows, if that in a fold says little.
 
-        An output that is constant is measured by the mean spread of the others.
+        Each held-out target then counts once: of an output that has few of them the
+        mean error says little, too. An output that is constant is measured by the mean
+        spread of the others.
         """
-        targets = y.reshape(len(y), -1)
-        given = np.ones((1, 1)) if weights is None else weights.reshape(len(y), -1)
-        counts = np.where(np.isnan(targets), 0.0, given)
+        targets, counts = y.reshape(len(y), -1), _counts(y, weights)
         values = np.where(counts > 0, targets, 0.0)
         tested = [np.sum(counts[test] > 0, axis=0) for _, test in folds]
         scored = [numbers[numbers > 1] for numbers in tested]
@@ -116,9 +116,18 @@ class HeldOutRegressor(RegressorMixin, StandIn):
         return X[:, 0] if self.one_dimensional else X
 
     def score(self, X: np.ndarray, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2, or D^2, or one minus the mean error over the spread."""
+        """Return R^2, or D^2, or one minus the mean of the errors over the spread."""
         predicted = self.predict(X)
         if self.spread is None:
             return float(self.measure(y, predicted, sample_weight=sample_weight))
         errors = self.measure.mean_errors(y, predicted, sample_weight=sample_weight)
-        return 1.0 - float(np.nanmean(errors / self.spread))
+        numbers = _counts(np.asarray(y), sample_weight).sum(axis=0)
+        there = numbers > 0
+        measured = errors[there] / self.spread[there]
+        return 1.0 - float(np.average(measured, weights=numbers[there]))
+
+
+def _counts(y: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the weight of each target (n_samples, n_outputs), zero where missing."""
+    given = np.ones((1, 1)) if weights is None else weights.reshape(len(y), -1)
+    return np.where(np.isnan(y.reshape(len(y), -1)), 0.0, given)
