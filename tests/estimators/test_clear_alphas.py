@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV, certify
-from okl.estimators.search import alphas_of_outputs
+from okl.estimators.search.alphas_of_outputs import clear_alphas
 from okl.kernels import Gaussian, Linear, PerOutput
 from okl.losses import Squared
 from okl.operators import Dense
-from okl.problems import Inputs, Observed
+from okl.problems import Observed
+from okl.selection import left_out_parts
 from okl.selection.leave_one_out import leave_one_out
-from okl.structures import Identity
 
 N = 80
 KERNEL = "rbf"
@@ -99,10 +99,38 @@ def test_elsewhere_there_is_one_alpha(options):
     if isinstance(options.get("kernel"), list):
         options = options | {"structures": [["identity", "identity"]]}
     options = {"kernel": KERNEL, "structures": "identity", "alphas": 4} | options
-    assert np.ndim(quiet(OutputKernelRegressorCV(**options), X, Y).alpha_) == 0
     Y[::5, 0] = np.nan
-    holed = OutputKernelRegressorCV(KERNEL, "identity", alphas=4)
-    assert np.ndim(quiet(holed, X, Y).alpha_) == 0
+    for targets in (Y, np.where(np.isnan(Y), 0.0, Y)):
+        found = quiet(OutputKernelRegressorCV(**options), X, targets)
+        assert np.ndim(found.alpha_) == 0
+
+
+@pytest.mark.parametrize("structure", ["identity", "frobenius", "mean"])
+def test_an_output_of_few_rows_takes_nothing_from_the_others(structure):
+    X, Y = drawn(0.05, 0.05, 0.05)
+    Y[4:, 2] = np.nan
+
+    def error(columns, **options):
+        model = OutputKernelRegressorCV(KERNEL, structure, **options)
+        quiet(model, X[:N], Y[:N, columns])
+        assert certify(model, X[:N], Y[:N, columns]).status == "optimal"
+        return np.mean((model.predict(X[N:])[:, :2] - Y[N:, :2]) ** 2)
+
+    assert error([0, 1, 2]) < 1.5 * error([0, 1])
+
+
+def test_holes_in_noise_change_nothing_for_an_output_beside_it():
+    X, Y = drawn(0.1, np.inf, np.inf)
+    Y[::3, 1:] = np.nan
+    model = quiet(OutputKernelRegressorCV(KERNEL, "identity"), X[:N], Y[:N])
+    assert model.alpha_[0] < model.alpha_[1] / 10
+    assert model.alpha_[1] == model.alpha_[2]
+    alone = quiet(OutputKernelRegressorCV(KERNEL, "identity"), X[:N], Y[:N, :1])
+    errors = [
+        np.mean((np.ravel(one.predict(X[N:])[:, :1]) - Y[N:, 0]) ** 2)
+        for one in (model, alone)
+    ]
+    assert errors[0] < 1.3 * errors[1]
 
 
 def test_the_order_and_the_units_of_outputs_do_not_matter():
@@ -121,12 +149,13 @@ def chosen(monkeypatch, residuals, weights=None):
     def left_out(inputs, formulation, alphas):
         return (residuals[np.argmin(np.abs(grid - alpha))] for alpha in alphas)
 
-    monkeypatch.setattr(alphas_of_outputs, "leave_one_out", left_out)
+    monkeypatch.setattr(left_out_parts, "leave_one_out", left_out)
     n, m = residuals.shape[1:]
-    observed = Observed(np.zeros((n, m)), Squared())
-    inputs = Inputs.of(Dense(np.eye(n)), fit_intercept=False)
-    formulation = observed.formulate(inputs, Identity())
-    found = alphas_of_outputs.clear_alphas(observed, inputs, formulation, grid, weights)
+    counts = None if weights is None else weights[:, None]
+    observed = Observed(np.zeros((n, m)), Squared(), counts)
+    inputs = observed.inputs(Dense(np.eye(n)), fit_intercept=False)
+    parts = left_out_parts.left_out_parts(inputs, observed, budget=np.inf)
+    found = clear_alphas(observed, parts, grid)
     if found is None:
         return None
     return found.overall / found.weights
@@ -213,7 +242,7 @@ def test_a_grid_is_gone_through_once(monkeypatch):
         asked.append(len(alphas))
         return leave_one_out(inputs, formulation, alphas)
 
-    monkeypatch.setattr(alphas_of_outputs, "leave_one_out", counted)
+    monkeypatch.setattr(left_out_parts, "leave_one_out", counted)
     X, Y = drawn(0.1, np.inf, np.inf)
     model = quiet(OutputKernelRegressorCV(KERNEL, "identity"), X, Y)
     assert np.ndim(model.alpha_) == 1

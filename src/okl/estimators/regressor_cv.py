@@ -68,14 +68,14 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         Whether each output has an alpha of its own: that of the grid with the least
         loss on held-out rows, with independent outputs. With other structures, and
         scores, alphas keep their ratios, and one factor of them is chosen. Rows are
-        left out one by one in closed form for the squared loss, complete targets and no
-        ``cv``; else they are those of the folds, which takes as many fits again.
-        ``"auto"`` does so only in that closed form, with structures that are known or,
-        with no more outputs than rows, ``"frobenius"``, and for outputs that are
-        clearly better off with it: the squared errors of rows left out have to fall by
-        more than chance gives to any of the outputs one time in forty, and their log
-        likelihood to rise by three. The other outputs have one alpha in common. See
-        also `GradientSearchCV`.
+        left out one by one in closed form for the squared loss and no ``cv`` (with
+        missing targets, if these leave few or small sets of rows); else they are those
+        of the folds, which takes as many fits again. ``"auto"`` does so only in that
+        closed form, with structures that are known or, with no more outputs than rows,
+        ``"frobenius"``, and for outputs that are clearly better off with it: the
+        squared errors of rows left out have to fall by more than chance gives to any of
+        the outputs one time in forty, and their log likelihood to rise by three. The
+        other outputs have one alpha in common. See also `GradientSearchCV`.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss
@@ -85,10 +85,10 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         also where the second takes folds.
     scoring : str or callable, default=None
         As there; None for the mean R^2 over outputs, or, where a fold has fewer than
-        six targets of an output, for one minus the mean of squared errors over the
-        variances of outputs in all rows. The losses ``"huber"`` and ``"quantile"`` have
-        D^2 in place of R^2, the same of absolute errors or of the pinball loss of the
-        quantile (`okl.metrics.d2_pinball_score`), and 3 / min(q, 1 - q) targets in
+        six targets of an output, for one minus the mean over targets of squared errors
+        over the variances of their outputs. The losses ``"huber"`` and ``"quantile"``
+        have D^2 in place of R^2, the same of absolute errors or of the pinball loss of
+        the quantile (`okl.metrics.d2_pinball_score`), and 3 / min(q, 1 - q) targets in
         place of six for a quantile q. With missing targets it is a
         scorer of `okl.metrics`. A callable is given held-out predictions in the place
         of the rows of X, and a stand-in that returns them. Of rows left out one by one

@@ -23,14 +23,8 @@ from scipy.stats import t
 
 from okl.kernels import KernelTerms
 from okl.losses import Loss
-from okl.problems import (
-    Formulation,
-    Inputs,
-    Observed,
-    OutputAlphas,
-    check_sum_over_outputs,
-)
-from okl.selection.leave_one_out import leave_one_out
+from okl.problems import Observed, OutputAlphas, check_sum_over_outputs
+from okl.selection.left_out_parts import LeftOutParts
 from okl.structures import Structure
 from okl.structures.scaled import is_scalable
 
@@ -67,8 +61,8 @@ def seeks_alphas(
 ) -> bool:
     """Tell whether outputs may have alphas of their own, with all of these structures.
 
-    By default they may where folds are fitted in eigenbases (``exact``), and units of
-    their own cost outputs little. They do cost where L is learned and there are more
+    By default they may where rows can be left out in closed form (``exact``), and units
+    of their own cost outputs little. They do cost where L is learned and there are more
     outputs than rows: without them these are reduced to as many as rows.
     """
     if is_for_each(alpha_per_output):
@@ -127,46 +121,8 @@ class OutputLosses:
         )
 
 
-def left_out_losses(
-    inputs: Inputs,
-    formulation: Formulation,
-    grid: np.ndarray,
-    weights: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared errors (n_alphas, n_outputs) of rows left out one by one.
-
-    The second result are the residuals (n_samples, n_outputs) of each output at its own
-    best alpha, of equally good ones the first.
-
-    Parameters
-    ----------
-    inputs : Inputs
-        The kernel on the rows.
-    formulation : Formulation
-        Of independent outputs; see `okl.selection.leave_one_out.has_closed_form`.
-    grid : array (n_alphas,)
-    weights : array (n_samples,) or None
-        Of the rows.
-    """
-    factors = 1.0 if weights is None else weights[:, None]
-    losses, least = [], np.empty(0)
-    for residuals in leave_one_out(inputs, formulation, grid):
-        losses.append(np.sum(factors * residuals**2, axis=0))
-        if len(losses) == 1:
-            least, best = losses[0], residuals.copy()
-            continue
-        better = losses[-1] < least
-        best[:, better] = residuals[:, better]
-        least = np.minimum(least, losses[-1])
-    return np.stack(losses), best
-
-
 def clear_alphas(
-    observed: Observed,
-    inputs: Inputs,
-    formulation: Formulation,
-    grid: np.ndarray,
-    weights: np.ndarray | None,
+    observed: Observed, left_out: LeftOutParts, grid: np.ndarray
 ) -> OutputAlphas | None:
     """Return an alpha for each output, None if no output is clearly better off so.
 
@@ -179,16 +135,17 @@ def clear_alphas(
     ----------
     observed : Observed
         The targets.
-    inputs, formulation, grid, weights
-        As `left_out_losses` takes them.
+    left_out : LeftOutParts
+        Of independent outputs.
+    grid : array (n_alphas,)
     """
-    losses, after = left_out_losses(inputs, formulation, grid, weights)
+    losses, after = left_out.losses(grid)
     own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
-    n_rows = float(len(observed.targets))
-    if weights is not None:
+    weights = left_out.weights
+    with np.errstate(divide="ignore", invalid="ignore"):
         # as many rows of equal weights have means that are as sure (Kish 1965)
-        n_rows = float(weights.sum() ** 2 / (weights**2).sum())
-    errors = float(t.isf(_CHANCE / len(own), max(n_rows - 1, 1)))
+        n_rows = weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0)
+    errors = t.isf(_CHANCE / len(own), np.maximum(n_rows - 1, 1))
     alike, leaving = np.full((2, len(own)), True)
     while np.any(alike) and np.any(leaving):
         # those that left have moved the alpha of the others
@@ -196,8 +153,7 @@ def clear_alphas(
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = n_rows / 2 * np.log(losses[common] / losses[own, every])
         leaving = alike & (gains > _LIKELIER)
-        (before,) = leave_one_out(inputs, formulation, grid[[common]])
-        falls = before**2 - after**2
+        falls = left_out.residuals(float(grid[common])) ** 2 - after**2
         leaving &= _means_in_errors(falls, weights, n_rows) > errors
         alike &= ~leaving
     if np.all(alike):
@@ -206,13 +162,17 @@ def clear_alphas(
 
 
 def _means_in_errors(
-    rows: np.ndarray, weights: np.ndarray | None, n_rows: float
+    rows: np.ndarray, weights: np.ndarray, n_rows: np.ndarray
 ) -> np.ndarray:
-    """Return the means of the columns over their standard errors."""
-    means = np.average(rows, axis=0, weights=weights)
-    variances = np.average((rows - means) ** 2, axis=0, weights=weights)
+    """Return the means of the columns over their standard errors.
+
+    NaN where nothing, or a single row, has a weight.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        return means / np.sqrt(variances / max(n_rows - 1, 1))
+        shares = weights / weights.sum(axis=0)
+        means = np.sum(shares * rows, axis=0)
+        variances = np.sum(shares * (rows - means) ** 2, axis=0)
+        return means / np.sqrt(variances / np.maximum(n_rows - 1, 1))
 
 
 def around(grid: np.ndarray, alpha: float) -> np.ndarray:

@@ -21,7 +21,6 @@ from okl.estimators.search.alphas_of_outputs import (
     check_one_kernel,
     clear_alphas,
     is_for_each,
-    left_out_losses,
     seeks_alphas,
 )
 from okl.estimators.search.calibrations import CalibratedScore, judged, kept
@@ -36,7 +35,7 @@ from okl.kernels import KernelTerms, PerOutput
 from okl.problems import Inputs, Observed, OutputAlphas
 from okl.selection.folds import Folds
 from okl.selection.held_out import FoldScores, score_fold, score_left_out
-from okl.selection.leave_one_out import has_closed_form
+from okl.selection.left_out_parts import left_out_parts
 from okl.selection.path import alpha_grid
 from okl.structures import Identity, Structure
 
@@ -272,18 +271,19 @@ class Experiment:
 
         None where all have one in common.
         """
-        exact = self.in_eigenbasis([kernel])
-        observed, weights = self.targets.observed, self.targets.row_weights
+        observed, left_out = self.targets.observed, None
+        # where targets are missing each output has rows, and an eigenbasis, of its own
+        exact = self.in_eigenbasis([kernel]) or not observed.complete
         if not seeks_alphas(self.alpha_per_output, structures, observed, exact=exact):
             return None
-        formulation = observed.formulate(inputs, Identity())
-        grid = alpha_grid(formulation.problem, self.alphas, self.eps)
-        closed_form = self.leaves_one_out and has_closed_form(formulation)
+        problem = observed.formulate(inputs, Identity()).problem
+        grid = alpha_grid(problem, self.alphas, self.eps)
+        if self.leaves_one_out:
+            left_out = left_out_parts(inputs, observed, budget=self.budget)
         if not is_for_each(self.alpha_per_output):
-            known = observed, inputs, formulation, grid, weights
-            return clear_alphas(*known) if closed_form else None
-        if closed_form:
-            losses, _ = left_out_losses(inputs, formulation, grid, weights)
+            return None if left_out is None else clear_alphas(observed, left_out, grid)
+        if left_out is not None:
+            losses, _ = left_out.losses(grid)
         else:
             judge = OutputLosses(observed)
             fits = self._fits(inputs, observed, [Identity()], grid[None], judge)
