@@ -47,6 +47,8 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠].", re.DOTALL)
 # Codes: not written as whole numbers are, or with more digits than a float keeps.
 _CODE = re.compile(r"\+.*|-?0\d.*|-?\d{16,}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+# What pandas says of a line with more cells than those before it.
+_LONG_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 # Errors of pandas, pyarrow and gzip for files whose content does not fit their names.
 _UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
 
@@ -85,6 +87,8 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
     suffix = format_of(path)
     if not path.is_file():
         raise UserError(f"there is no file {path}; check its name.")
+    if not path.stat().st_size:
+        raise UserError(f"{path} is empty; expected a header and at least one row.")
     with refusing(f"cannot read {path} as {suffix[1:]}", *_UNREADABLE):
         if suffix == ".parquet":
             table = _with_named_index(pd.read_parquet(path, engine="pyarrow"))
@@ -223,10 +227,24 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
                 f"{path} has rows with more cells than its first line has names; name "
                 "every column there."
             ) from None
+        except pd.errors.ParserError as error:
+            raise _refused_line(path, error) from error
     # whole numbers of more than 64 bits
     long = [name for name in table if infer_dtype(table[name]) == "integer"]
     long = [name for name in long if table[name].dtype == object]
     return table.astype(dict.fromkeys(long, np.float64))
+
+
+def _refused_line(path: Path, error: pd.errors.ParserError) -> Exception:
+    """Return what to say of a line that is too long, of any other error itself."""
+    found = _LONG_LINE.search(str(error))
+    if found is None:
+        return error
+    most, line, cells = found.groups()
+    return UserError(
+        f"line {line} of {path} has {cells} cells, and there are {most} columns; a "
+        "cell that holds the separator must be in quotes."
+    )
 
 
 def _is_compressed(path: Path) -> bool:
