@@ -178,6 +178,21 @@ def test_a_constant_that_fits_the_few_rows_of_a_fold_is_no_measure(quantile, own
     assert (stand_in.for_folds(Y, folds, None).spread is None) == own
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_held_out_target_counts_once_where_an_output_has_few(weighted):
+    y = np.array([[1.0, 2.0], [2.0, np.nan], [np.nan, np.nan], [3.0, 4.0]])
+    weights = np.array([1.0, 2.0, 1.0, 0.5]) if weighted else np.ones(4)
+    spread = np.array([0.5, 4.0])
+    stand_in = HeldOutRegressor(False, ScoreOfNumbers(), spread)
+    rows = weights[:, None] * np.isfinite(y)
+    errors = np.nansum(weights[:, None] * y**2 / spread) / rows.sum()
+    asked = {"sample_weight": weights} if weighted else {}
+    assert_allclose(stand_in.score(np.zeros((4, 2)), y, **asked), 1 - errors)
+    one = HeldOutRegressor(True, ScoreOfNumbers(), spread[:1])
+    errors = np.nansum(weights * y[:, 0] ** 2 / 0.5) / rows[:, 0].sum()
+    assert_allclose(one.score(np.zeros((4, 1)), y[:, 0], **asked), 1 - errors)
+
+
 @pytest.mark.parametrize("far", [30.0, 1e6, -1e12])
 @pytest.mark.parametrize("n", [20, 500])
 def test_a_tenth_of_the_targets_may_be_anywhere(n, far):

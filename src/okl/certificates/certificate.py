@@ -48,8 +48,8 @@ _MESSAGES = {
     "convex, and its relative duality gap {gap:.2g} is within the tolerance {tol:.2g}.",
     "stalled": "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, "
     "and no step made it smaller: rounding errors prevent further progress, and more "
-    "iterations do not help. Choose a larger tol or alpha (of a search: alphas, or a "
-    "larger eps); or, for a kernel that was not learned, standardise the columns of X "
+    "iterations do not help. Choose a larger tol or alpha (in a search larger alphas, "
+    "or eps); or, for a kernel that was not learned, standardise the columns of X "
     "(sklearn.preprocessing.StandardScaler).",
 }
 # A relative gap up to this may be nothing but the rounding of P and D, however good
@@ -66,7 +66,7 @@ _LOST = (
     "The relative duality gap is {gap:.2g}, above the tolerance {tol:.2g}, and no step "
     "made it smaller. Rounding alone does not explain a gap this large: the solver is "
     "stuck at a point that it cannot improve, as may happen at a small alpha, and more "
-    "iterations do not help. Choose a larger alpha (of a search: alphas, or a larger "
+    "iterations do not help. Choose a larger alpha (in a search larger alphas, or "
     "eps); or, for a kernel that was not learned, standardise the columns of X "
     "(sklearn.preprocessing.StandardScaler)."
 )

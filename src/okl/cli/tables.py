@@ -47,8 +47,8 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠].", re.DOTALL)
 # Codes: not written as whole numbers are, or with more digits than a float keeps.
 _CODE = re.compile(r"\+.*|-?0\d.*|-?\d{16,}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
-# What pandas says of a line with more cells than those before it.
-_LONG_LINE = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+# What pandas says of a row with more cells than those before it.
+_LONG_ROW = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 # Errors of pandas, pyarrow and gzip for files whose content does not fit their names.
 _UNREADABLE = (OSError, ValueError, EOFError, zlib.error)
 
@@ -87,8 +87,6 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
     suffix = format_of(path)
     if not path.is_file():
         raise UserError(f"there is no file {path}; check its name.")
-    if not path.stat().st_size:
-        raise UserError(f"{path} is empty; expected a header and at least one row.")
     with refusing(f"cannot read {path} as {suffix[1:]}", *_UNREADABLE):
         if suffix == ".parquet":
             table = _with_named_index(pd.read_parquet(path, engine="pyarrow"))
@@ -209,7 +207,14 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
     # pandas renames the second of two columns with the same name, so that names are
     # read as if they were cells. Columns without a name are numbered: there may be
     # several.
-    names = pd.read_csv(path, header=None, nrows=1, dtype=str, na_filter=False, **how)
+    try:
+        names = pd.read_csv(
+            path, header=None, nrows=1, dtype=str, na_filter=False, **how
+        )
+    except pd.errors.EmptyDataError:
+        raise UserError(
+            f"{path} is empty; expected a header and at least one row."
+        ) from None
     _check_names(path, list(filter(None, names.iloc[0])))
     _check_separator(path, names.iloc[0].tolist())
     with warnings.catch_warnings():
@@ -236,14 +241,14 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
 
 
 def _refused_line(path: Path, error: pd.errors.ParserError) -> Exception:
-    """Return what to say of a line that is too long, of any other error itself."""
-    found = _LONG_LINE.search(str(error))
+    """Return what to say of a row that is too long, of any other error itself."""
+    found = _LONG_ROW.search(str(error))
     if found is None:
         return error
-    most, line, cells = found.groups()
+    most, number, cells = found.groups()
     return UserError(
-        f"line {line} of {path} has {cells} cells, and there are {most} columns; a "
-        "cell that holds the separator must be in quotes."
+        f"row {number} of {path}, the header counted, has {cells} cells, and the rows "
+        f"before it at most {most}. A cell that holds the separator must be in quotes."
     )
 
 

@@ -68,14 +68,14 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
         Whether each output has an alpha of its own: that of the grid with the least
         loss on held-out rows, with independent outputs. With other structures, and
         scores, alphas keep their ratios, and one factor of them is chosen. Rows are
-        left out one by one in closed form for the squared loss and no ``cv`` (with
-        missing targets, if these leave few or small sets of rows); else they are those
-        of the folds, which takes as many fits again. ``"auto"`` does so only in that
-        closed form, with structures that are known or, with no more outputs than rows,
-        ``"frobenius"``, and for outputs that are clearly better off with it: the
-        squared errors of rows left out have to fall by more than chance gives to any of
-        the outputs one time in forty, and their log likelihood to rise by three. The
-        other outputs have one alpha in common. See also `GradientSearchCV`.
+        left out one by one in closed form for the squared loss, one kernel in memory
+        and no ``cv`` (with missing targets, of few or small sets of rows); else they
+        are those of the folds, which takes as many fits again. ``"auto"`` does so only
+        in that closed form, with structures that are known or ``"frobenius"`` (no more
+        outputs than rows, ten with missing targets), for outputs clearly better off:
+        the squared errors of rows left out have to fall by more than chance gives to
+        any of the outputs one time in forty, and their log likelihood to rise by three.
+        The other outputs have one alpha in common. See also `GradientSearchCV`.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.GridSearchCV`, for every stage of the search.
         None for leave-one-out in closed form where all structures are known, the loss

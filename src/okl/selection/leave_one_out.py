@@ -25,6 +25,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from okl.numerics.arrays import epsilon
+from okl.operators import Operator
 from okl.output_kernels import SpectralKernel
 from okl.problems import Formulation, Inputs, Problem
 
@@ -42,8 +43,12 @@ def has_eigenbasis(problem: Problem) -> bool:
     That takes a squared loss, complete targets, one kernel matrix for all outputs, and
     memory for its decomposition.
     """
-    operator = problem.operator
-    return problem.exact and operator.shared and operator.workspace >= _DECOMPOSITION
+    return problem.exact and can_decompose(problem.operator)
+
+
+def can_decompose(operator: Operator) -> bool:
+    """Tell whether it is one matrix for all outputs that memory allows to decompose."""
+    return operator.shared and operator.workspace >= _DECOMPOSITION
 
 
 def has_closed_form(formulation: Formulation) -> bool:

@@ -70,8 +70,8 @@ def fit(
             "--alpha-per-output",
             help="Give each output, label or task an alpha of its own, chosen on "
             "held-out rows; not with softmax, which is not a sum over outputs. By "
-            "default, with the squared loss and no missing targets, only outputs that "
-            "clearly benefit get one; --set alpha_per_output=False gives all outputs "
+            "default, with the squared loss, only outputs that clearly benefit get "
+            "one; --set alpha_per_output=False gives all outputs "
             "the same.",
         ),
     ] = False,

@@ -24,7 +24,7 @@ from scipy.stats import t
 from okl.kernels import KernelTerms
 from okl.losses import Loss
 from okl.problems import Observed, OutputAlphas, check_sum_over_outputs
-from okl.selection.left_out_parts import LeftOutParts
+from okl.selection.left_out import LeftOut
 from okl.structures import Structure
 from okl.structures.scaled import is_scalable
 
@@ -33,6 +33,11 @@ AUTO = "auto"
 # of the errors of rows left out, and a fall of their squares that chance hardly ever
 # gives to any of the outputs.
 _LIKELIER, _CHANCE = 3.0, 0.025
+# The rows that say so.
+_FEWEST = 6.0
+# The most outputs that have alphas of their own where L is learned and targets are
+# missing.
+_FEW_OUTPUTS = 10
 
 
 def check_alpha_per_output(alpha_per_output: Any, loss: Loss) -> None:
@@ -53,25 +58,22 @@ def is_for_each(alpha_per_output: Any) -> bool:
 
 
 def seeks_alphas(
-    alpha_per_output: Any,
-    structures: Sequence[Structure],
-    observed: Observed,
-    *,
-    exact: bool,
+    alpha_per_output: Any, structures: Sequence[Structure], observed: Observed
 ) -> bool:
     """Tell whether outputs may have alphas of their own, with all of these structures.
 
-    By default they may where rows can be left out in closed form (``exact``), and units
-    of their own cost outputs little. They do cost where L is learned and there are more
-    outputs than rows: without them these are reduced to as many as rows.
+    By default they may where units of their own cost outputs little. They do cost where
+    L is learned and there are more outputs than rows: without them these are reduced to
+    as many as rows. Where targets are missing they cost more the more outputs there
+    are.
     """
     if is_for_each(alpha_per_output):
         return True
-    if not (alpha_per_output and exact and all(map(is_scalable, structures))):
+    if not (alpha_per_output and all(map(is_scalable, structures))):
         return False
     n_rows, n_outputs = observed.targets.shape
     known = all("known" in structure.capabilities for structure in structures)
-    return known or n_outputs <= n_rows
+    return known or n_outputs <= (n_rows if observed.complete else _FEW_OUTPUTS)
 
 
 def check_one_kernel(kernel: Any) -> None:
@@ -122,7 +124,7 @@ class OutputLosses:
 
 
 def clear_alphas(
-    observed: Observed, left_out: LeftOutParts, grid: np.ndarray
+    observed: Observed, left_out: LeftOut, grid: np.ndarray
 ) -> OutputAlphas | None:
     """Return an alpha for each output, None if no output is clearly better off so.
 
@@ -135,13 +137,12 @@ def clear_alphas(
     ----------
     observed : Observed
         The targets.
-    left_out : LeftOutParts
-        Of independent outputs.
+    left_out : LeftOut
+        Of independent outputs, at the alphas of the grid.
     grid : array (n_alphas,)
     """
-    losses, after = left_out.losses(grid)
+    losses, weights = left_out.losses, left_out.weights
     own, every = np.argmin(losses, axis=0), np.arange(losses.shape[1])
-    weights = left_out.weights
     with np.errstate(divide="ignore", invalid="ignore"):
         # as many rows of equal weights have means that are as sure (Kish 1965)
         n_rows = weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0)
@@ -152,8 +153,8 @@ def clear_alphas(
         common = int(np.argmin(losses[:, alike].sum(axis=1)))
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = n_rows / 2 * np.log(losses[common] / losses[own, every])
-        leaving = alike & (gains > _LIKELIER)
-        falls = left_out.residuals(float(grid[common])) ** 2 - after**2
+        leaving = alike & (gains > _LIKELIER) & (n_rows >= _FEWEST)
+        falls = left_out.at(common) ** 2 - left_out.best**2
         leaving &= _means_in_errors(falls, weights, n_rows) > errors
         alike &= ~leaving
     if np.all(alike):
@@ -164,10 +165,7 @@ def clear_alphas(
 def _means_in_errors(
     rows: np.ndarray, weights: np.ndarray, n_rows: np.ndarray
 ) -> np.ndarray:
-    """Return the means of the columns over their standard errors.
-
-    NaN where nothing, or a single row, has a weight.
-    """
+    """Return the means of the columns over their standard errors."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = weights / weights.sum(axis=0)
         means = np.sum(shares * rows, axis=0)

@@ -97,7 +97,6 @@ def _of_second_stage(search: Search, sizes: list[int], decomposes: bool) -> floa
         experiment.alpha_per_output,
         search.structures,
         experiment.targets.observed,
-        exact=decomposes,
     )
     kept = 1 + (decomposes and (any(known) or of_outputs))
     # with L known other losses than the squared one need products only

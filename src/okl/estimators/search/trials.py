@@ -35,7 +35,7 @@ from okl.kernels import KernelTerms, PerOutput
 from okl.problems import Inputs, Observed, OutputAlphas
 from okl.selection.folds import Folds
 from okl.selection.held_out import FoldScores, score_fold, score_left_out
-from okl.selection.left_out_parts import left_out_parts
+from okl.selection.left_out import LeftOut, can_leave_out
 from okl.selection.path import alpha_grid
 from okl.structures import Identity, Structure
 
@@ -271,19 +271,20 @@ class Experiment:
 
         None where all have one in common.
         """
-        observed, left_out = self.targets.observed, None
-        # where targets are missing each output has rows, and an eigenbasis, of its own
-        exact = self.in_eigenbasis([kernel]) or not observed.complete
-        if not seeks_alphas(self.alpha_per_output, structures, observed, exact=exact):
+        observed, asked = self.targets.observed, is_for_each(self.alpha_per_output)
+        if not seeks_alphas(self.alpha_per_output, structures, observed):
+            return None
+        exact = self.leaves_one_out and can_leave_out(inputs, observed, self.budget)
+        decomposes = self.in_eigenbasis([kernel]) or not observed.complete
+        if not (asked or (exact and decomposes)):
             return None
         problem = observed.formulate(inputs, Identity()).problem
         grid = alpha_grid(problem, self.alphas, self.eps)
-        if self.leaves_one_out:
-            left_out = left_out_parts(inputs, observed, budget=self.budget)
-        if not is_for_each(self.alpha_per_output):
-            return None if left_out is None else clear_alphas(observed, left_out, grid)
-        if left_out is not None:
-            losses, _ = left_out.losses(grid)
+        if exact:
+            left_out = LeftOut.of(inputs, observed, grid)
+            if not asked:
+                return clear_alphas(observed, left_out, grid)
+            losses = left_out.losses
         else:
             judge = OutputLosses(observed)
             fits = self._fits(inputs, observed, [Identity()], grid[None], judge)
