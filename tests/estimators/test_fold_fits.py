@@ -32,7 +32,7 @@ def fold(scores, n_fitted, dropped=()):
 
 def needed(*folds, grid=GRID):
     means = np.mean([one.scores for one in folds], axis=0)
-    return np.flatnonzero(still_needed(folds, means, grid[None])[0]).tolist()
+    return np.flatnonzero(still_needed(folds, means, grid[None], grid[:1])[0]).tolist()
 
 
 RISING, FALLING = np.arange(6.0), -np.arange(6.0)
@@ -68,6 +68,19 @@ def test_a_column_of_noise_with_a_large_unit_ends_no_search(search):
     Y[0, 0] = np.nan
     model = OutputKernelRegressorCV("linear", "identity", search=search, eps=1e-6)
     assert model.fit(X, Y).best_score_ > 0.5
+
+
+@pytest.mark.parametrize("largest", [0.3, 300.0])
+def test_alphas_that_were_given_end_where_they_are_far_from_constants(largest):
+    # the best is next to the first, far below where models are constants or near it
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = rng.integers(0, 2, size=60)
+    alphas = largest * 10.0 ** -np.arange(6)
+    model = OutputKernelClassifierCV("rbf", "identity", alphas=alphas).fit(X, y)
+    means = model.scores_[0].mean(axis=-1)
+    assert np.nanargmax(means) <= 1
+    assert np.isnan(means[-1]) == (largest < 1)
 
 
 def test_no_path_goes_below_what_was_clearly_behind():

@@ -112,6 +112,7 @@ def score_fold(
     fit_intercept: bool,
     tol: float,
     max_iter: int,
+    largest: np.ndarray | None = None,
     watch: Judge | None = None,
     tried: np.ndarray | None = None,
 ) -> FoldScores:
@@ -134,10 +135,12 @@ def score_fold(
         own task.
     fit_intercept, tol, max_iter
         As in the estimators; there is no intercept where the training rows forbid it.
+    largest : array (n_structures,), optional
+        Where models are hardly more than constants; None for the first of each grid.
     watch : callable, optional
         Like the judge, a number, or several of which the first counts: the smaller
         alphas of a path are left out as soon as the best one so far is ten times as
-        large, and the largest ten times as large as that. None for all alphas.
+        large, and ``largest`` ten times as large as that. None for all alphas.
     tried : bool array (n_structures, n_alphas), optional
         Which alphas of each structure are fitted, at most; None for all.
     """
@@ -147,6 +150,7 @@ def score_fold(
     cross, held_out = _products(operator, observed.tasks, train, test)
     finite = finite_scores(training, observed.restrict(test)) if free else None
     tried = np.ones(grids.shape, dtype=bool) if tried is None else tried
+    largest = grids[:, 0] if largest is None else largest
     scores: dict[tuple[int, int], Any] = {}
     said: dict[tuple[int, int], Any] = {}
     largest_gap = 0.0
@@ -167,17 +171,13 @@ def score_fold(
             if watch is not None:
                 said[row, column] = watch(predictions, test)
                 watched.append(float(np.ravel(said[row, column])[0]))
-                end = end_of_path(watched, alphas, float(grids[row, 0]))
-                if grids[row, column] <= end:
+                if grids[row, column] <= end_of_path(watched, alphas, largest[row]):
                     break
     return FoldScores.of(scores, said, grids.shape, largest_gap)
 
 
 def _filled(values: Mapping[tuple[int, int], Any], shape: tuple[int, ...]) -> Any:
-    """Return an array of the values of structures and alphas, NaN elsewhere.
-
-    Values with rows and columns, as predictions have, are kept as objects, not copied.
-    """
+    """Return an array of values, NaN elsewhere; those with columns as objects."""
     one = np.shape(next(iter(values.values()), np.nan))
     large = len(one) > 1
     filled = np.full(
@@ -193,7 +193,7 @@ def end_of_path(
 ) -> float:
     """Return the alpha that a path need not go below, from scores that may be NaN.
 
-    Zero while the best is near the largest, where models are nearly constants: these
+    Zero while the best is near ``largest``, where models are nearly constants: these
     may be better than what is fitted first, such as noise with a large unit.
     """
     if np.any(np.isnan(scores)):

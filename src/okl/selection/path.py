@@ -137,3 +137,15 @@ def alpha_grid(
     top = largest_alpha(problem) or 1.0
     eps = _SMALLEST if eps is None else eps
     return np.geomspace(top, eps * top if grid > 1 else top, grid)
+
+
+def largest_of_paths(
+    problems: Sequence[Problem], alphas: int | Sequence[float], grids: Array
+) -> Array:
+    """Return for each problem an alpha at which models are hardly more than constants.
+
+    That is where a grid begins, unless its alphas were given: these may all be small.
+    """
+    if np.ndim(alphas) == 0:
+        return grids[:, 0]
+    return np.array([largest_alpha(one, decomposes=False) for one in problems])

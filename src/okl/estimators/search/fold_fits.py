@@ -2,9 +2,9 @@
 
 Fits take longest at the smallest alphas, which are rarely the best. Each fold therefore
 leaves its path where an alpha ten times as large as the last one is better, unless that
-is near the largest. It may be wrong to: its rows are few, or unlike the others. What
-counts is the mean of all folds: where that does not end the path as well, the folds
-that left it fit further alphas.
+is near those of constants. It may be wrong to: its rows are few, or unlike the others.
+What counts is the mean of all folds: where that does not end the path as well, the
+folds that left it fit further alphas.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ class FoldFits:
     folds : list of pairs of arrays
         Row numbers to train on and to test.
     n_jobs : int or None
+    largest : array (n_structures,)
+        Alphas at which models are hardly more than constants.
     """
 
     score: Callable[..., FoldScores]
     folds: Folds
     n_jobs: int | None
+    largest: np.ndarray
 
     def first(self, watch: Callable[..., np.ndarray]) -> FoldScores:
         """Fit to the first fold, with an array from ``watch`` besides each score."""
@@ -75,7 +78,7 @@ class FoldFits:
             where one is missing.
         """
         scores = list(scores)
-        while np.any(needed := still_needed(scores, mean(scores), grids)):
+        while np.any(needed := still_needed(scores, mean(scores), grids, self.largest)):
             missing = [needed & ~one.fitted for one in scores]
             lacking = [k for k, some in enumerate(missing) if np.any(some)]
             further = self.of(lacking, [missing[k] for k in lacking])
@@ -85,7 +88,10 @@ class FoldFits:
 
 
 def still_needed(
-    scores: Sequence[FoldScores], means: np.ndarray, grids: np.ndarray
+    scores: Sequence[FoldScores],
+    means: np.ndarray,
+    grids: np.ndarray,
+    largest: np.ndarray,
 ) -> np.ndarray:
     """Tell which alphas all folds need before paths are over by their mean.
 
@@ -94,6 +100,8 @@ def still_needed(
     scores : sequence of FoldScores
     means, grids : array (n_structures, n_alphas)
         As `FoldFits.to_the_end` has them.
+    largest : array (n_structures,)
+        Alphas at which models are hardly more than constants.
 
     Returns
     -------
@@ -105,7 +113,7 @@ def still_needed(
     needed = np.zeros(grids.shape, dtype=bool)
     for row in np.flatnonzero(by_all.any(axis=1)):
         there, alphas = by_all[row], grids[row]
-        below = alphas <= end_of_path(means[row, there], alphas[there], alphas[0])
+        below = alphas <= end_of_path(means[row, there], alphas[there], largest[row])
         # no alpha is needed below one that was dropped as clearly behind
         below |= dropped[row] & (alphas < alphas[there].min())
         until = int(np.argmax(below)) + 1 if np.any(below) else len(alphas)

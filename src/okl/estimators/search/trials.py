@@ -36,7 +36,7 @@ from okl.problems import Inputs, Observed, OutputAlphas
 from okl.selection.folds import Folds
 from okl.selection.held_out import FoldScores, score_fold, score_left_out
 from okl.selection.left_out import LeftOut, can_leave_out
-from okl.selection.path import alpha_grid
+from okl.selection.path import alpha_grid, largest_of_paths
 from okl.structures import Identity, Structure
 
 # Arrays of the size of a kernel matrix that exist while it is decomposed.
@@ -55,9 +55,7 @@ class Experiment:
     judge : Judge
     folds : list of pairs of arrays, or None
         Row numbers to train on and to test; None for leave-one-out in closed form.
-    alphas, eps
-        The grid, as estimators take it.
-    fit_intercept, tol, max_iter, n_jobs, search
+    alphas, eps, fit_intercept, tol, max_iter, n_jobs, search
         As in the estimators.
     budget : float
         Bytes that kernel matrices may take.
@@ -226,6 +224,8 @@ class Experiment:
     ) -> FoldFits:
         """Return what fits all structures to a fold."""
         assert self.folds is not None
+        problems = [observed.formulate(inputs, s).problem for s in structures]
+        largest = largest_of_paths(problems, self.alphas, grids)
         score = partial(
             score_fold,
             inputs.plain,
@@ -236,8 +236,9 @@ class Experiment:
             fit_intercept=self.fit_intercept,
             tol=self.tol,
             max_iter=self.max_iter,
+            largest=largest,
         )
-        return FoldFits(score, self.folds, self.n_jobs)
+        return FoldFits(score, self.folds, self.n_jobs, largest)
 
     def _of_folds(
         self, fits: FoldFits, watch: Any, rival: np.ndarray | None
@@ -288,8 +289,7 @@ class Experiment:
         else:
             judge = OutputLosses(observed)
             fits = self._fits(inputs, observed, [Identity()], grid[None], judge)
-            folds = self._of_folds(fits, None, None)
-            losses = -sum(fold.scores[0] for fold in folds)
+            losses = -sum(one.scores[0] for one in self._of_folds(fits, None, None))
         # of equal ones the largest alpha, which comes first
         return OutputAlphas.of(grid[np.argmin(losses, axis=0)], observed)
 
