@@ -13,9 +13,9 @@ from okl.kernels import Gaussian, Linear, PerOutput
 from okl.losses import Squared
 from okl.operators import Dense
 from okl.problems import Observed
-from okl.selection import left_out as left_out_module
+from okl.selection import left_out_residuals as left_out_module
 from okl.selection.leave_one_out import leave_one_out
-from okl.selection.left_out import LeftOut
+from okl.selection.left_out_residuals import LeftOutResiduals
 
 N = 80
 KERNEL = "rbf"
@@ -169,7 +169,7 @@ def test_an_output_is_judged_by_its_own_rows():
         observed = Observed(np.nan_to_num(targets), Squared(), there)
         K = Dense(Gaussian(0.3)(X[rows]))
         inputs = observed.inputs(K, fit_intercept=True)
-        return LeftOut.of(inputs, observed, grid)
+        return LeftOutResiduals.of(inputs, observed, grid)
 
     whole, own = standing(np.arange(N), [1, 2]), standing(np.arange(N // 2), [1, 2])
     assert_allclose(whole.losses, own.losses, rtol=1e-9)
@@ -228,7 +228,7 @@ def chosen(monkeypatch, residuals, weights=None):
     counts = None if weights is None else weights[:, None]
     observed = Observed(np.zeros((n, m)), Squared(), counts)
     inputs = observed.inputs(Dense(np.eye(n)), fit_intercept=False)
-    found = clear_alphas(observed, LeftOut.of(inputs, observed, grid), grid)
+    found = clear_alphas(observed, LeftOutResiduals.of(inputs, observed, grid), grid)
     if found is None:
         return None
     return found.overall / found.weights

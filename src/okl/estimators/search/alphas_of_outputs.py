@@ -24,7 +24,7 @@ from scipy.stats import t
 from okl.kernels import KernelTerms
 from okl.losses import Loss
 from okl.problems import Observed, OutputAlphas, check_sum_over_outputs
-from okl.selection.left_out import LeftOut
+from okl.selection.left_out_residuals import LeftOutResiduals
 from okl.structures import Structure
 from okl.structures.scaled import is_scalable
 
@@ -124,7 +124,7 @@ class OutputLosses:
 
 
 def clear_alphas(
-    observed: Observed, left_out: LeftOut, grid: np.ndarray
+    observed: Observed, left_out: LeftOutResiduals, grid: np.ndarray
 ) -> OutputAlphas | None:
     """Return an alpha for each output, None if no output is clearly better off so.
 
@@ -137,7 +137,7 @@ def clear_alphas(
     ----------
     observed : Observed
         The targets.
-    left_out : LeftOut
+    left_out : LeftOutResiduals
         Of independent outputs, at the alphas of the grid.
     grid : array (n_alphas,)
     """

@@ -35,7 +35,7 @@ from okl.kernels import KernelTerms, PerOutput
 from okl.problems import Inputs, Observed, OutputAlphas
 from okl.selection.folds import Folds
 from okl.selection.held_out import FoldScores, score_fold, score_left_out
-from okl.selection.left_out import LeftOut, can_leave_out
+from okl.selection.left_out_residuals import LeftOutResiduals, can_leave_out
 from okl.selection.path import alpha_grid, largest_of_paths
 from okl.structures import Identity, Structure
 
@@ -282,7 +282,7 @@ class Experiment:
         problem = observed.formulate(inputs, Identity()).problem
         grid = alpha_grid(problem, self.alphas, self.eps)
         if exact:
-            left_out = LeftOut.of(inputs, observed, grid)
+            left_out = LeftOutResiduals.of(inputs, observed, grid)
             if not asked:
                 return clear_alphas(observed, left_out, grid)
             losses = left_out.losses

@@ -9,8 +9,8 @@ from okl.kernels import Gaussian, KernelTerms, Linear, PerOutput
 from okl.losses import Huber, Squared
 from okl.operators import Dense, operator_of
 from okl.problems import Observed
-from okl.selection import left_out as module
-from okl.selection.left_out import LeftOut, can_leave_out
+from okl.selection import left_out_residuals as module
+from okl.selection.left_out_residuals import LeftOutResiduals, can_leave_out
 
 N, M = 12, 4
 GRID = np.geomspace(10.0, 1e-3, 5)
@@ -36,7 +36,7 @@ def asked(Y, weights, K, *, loss=None, fit_intercept=True):
 def left_out(K, Y, weights=None, *, fit_intercept=True):
     given = asked(Y, weights, K, fit_intercept=fit_intercept)
     assert can_leave_out(*given, np.inf)
-    return LeftOut.of(*given, GRID)
+    return LeftOutResiduals.of(*given, GRID)
 
 
 def refitted(K, y, alpha, row, *, fit_intercept):

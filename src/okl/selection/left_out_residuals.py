@@ -60,7 +60,7 @@ def can_leave_out(inputs: Inputs, observed: Observed, budget: float) -> bool:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutResiduals:
     """The residuals of rows left out one by one, at each of some alphas.
 
     Attributes
@@ -82,7 +82,9 @@ class LeftOut:
     at: Callable[[int], np.ndarray]
 
     @classmethod
-    def of(cls, inputs: Inputs, observed: Observed, alphas: np.ndarray) -> LeftOut:
+    def of(
+        cls, inputs: Inputs, observed: Observed, alphas: np.ndarray
+    ) -> LeftOutResiduals:
         """Return those of independent outputs, where `can_leave_out` says so."""
         if not observed.complete:
             return cls._of_parts(inputs, observed, alphas)
@@ -101,7 +103,7 @@ class LeftOut:
     @classmethod
     def _of_parts(
         cls, inputs: Inputs, observed: Observed, alphas: np.ndarray
-    ) -> LeftOut:
+    ) -> LeftOutResiduals:
         """Return those of outputs that were observed in rows of their own."""
         given = observed.weights
         assert given is not None
