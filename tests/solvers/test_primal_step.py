@@ -112,7 +112,7 @@ def test_weights_count(intercept, columns):
         (Features(words(d=90, dense=True)), Mean(2.0), False),
         (Features(words(dense=True)[:, :0]), Mean(2.0), False),
         (SparseFeatures(words()), Mean(2.0), False),
-        (Features(words(dense=True)), TREE, False),
+        (Features(words(dense=True)), TREE, True),
         (Features(words(dense=True)), Fixed(np.zeros((M, M))), False),
     ],
     ids=["few", "many", "none", "sparse", "tree", "zero"],
@@ -123,6 +123,12 @@ def test_steps_are_those_of_weights_where_features_are_few(
     assert has_few_features(prepared_for(Softmax(), structure, True, operator)) == (
         expected
     )
+
+
+def test_the_kernel_of_a_large_tree_is_not_decomposed(monkeypatch):
+    monkeypatch.setattr("okl.solvers.predictor.primal_step._TREE", 3)
+    given = Softmax(), TREE, True, Features(words(dense=True))
+    assert not has_few_features(prepared_for(*given))
 
 
 @intercepts

@@ -56,18 +56,20 @@ _FORCING, _LEAST = 0.1, 1e-8
 _NOTHING = 1e-13
 # An iteration seldom leaves less than this part of the preconditioned residual.
 _FALL = 0.5
-# The most iterations where the unknowns are weights of features.
-_PRODUCTS = 500
+# The most iterations where the unknowns are weights of features, and the most leaves of
+# a tree whose L is decomposed for them.
+_PRODUCTS, _TREE = 500, 500
 
 
 def has_few_features(prepared: Prepared) -> bool:
     """Tell whether the unknowns of a step are weights of features.
 
-    They are not with the L of a tree, which would have to be decomposed.
+    They are not with the L of a large tree, which would have to be decomposed.
     """
     kernel = prepared.kernel
     few = prepared.approximation.features is not None
-    return few and kernel.rank > 0 and kernel.nodes is None
+    small = kernel.nodes is None or kernel.n_outputs <= _TREE
+    return few and kernel.rank > 0 and small
 
 
 def primal_step(
