@@ -63,7 +63,9 @@ def by_products():
 
 
 ways = pytest.mark.parametrize(
-    "operator", [None, by_products()], ids=["features", "products"]
+    "operator",
+    [None, SparseFeatures(words()), by_products()],
+    ids=["features", "sparse", "products"],
 )
 
 
@@ -111,11 +113,14 @@ def test_weights_count(intercept, columns):
         (Features(words(dense=True)), Mean(2.0), True),
         (Features(words(d=90, dense=True)), Mean(2.0), False),
         (Features(words(dense=True)[:, :0]), Mean(2.0), False),
-        (SparseFeatures(words()), Mean(2.0), False),
+        (SparseFeatures(words()), Mean(2.0), True),
+        (SparseFeatures(words(d=31)), Mean(2.0), False),
+        (SparseFeatures(words(), workspace=1.0), Mean(2.0), False),
+        (SparseFeatures(words(n=4800, d=2400)), Mean(2.0), False),
         (Features(words(dense=True)), TREE, True),
         (Features(words(dense=True)), Fixed(np.zeros((M, M))), False),
     ],
-    ids=["few", "many", "none", "sparse", "tree", "zero"],
+    ids=["few", "many", "none", "sparse", "dim", "memory", "slow", "tree", "zero"],
 )
 def test_steps_are_those_of_weights_where_features_are_few(
     operator, structure, expected
@@ -145,7 +150,8 @@ def test_features_are_along_axes_where_their_part_is_orthogonal(intercept, witho
     assert_allclose(axes.rows @ axes.rows.T, K, atol=1e-12 * K.max())
     inside = np.random.default_rng(0).normal(size=(axes.rows.shape[1], M))
     inside *= axes.inverses > 0
-    dual = axes.dual_of(inside)
+    dual, reached = axes.dual_of(inside)
+    assert_array_equal(reached, inside)
     # as the features of the rows that make it up are not independent of each other
     assert np.sum(axes.inverses > 0) <= min(D, N - without)
     assert_allclose(axes.rows.T @ dual, inside, atol=1e-9 * np.abs(inside).max())
@@ -160,7 +166,7 @@ def test_features_are_along_axes_where_their_part_is_orthogonal(intercept, witho
 def test_a_start_loses_its_dual_variables_of_entries_without_weight(
     loss, intercept, operator
 ):
-    by_entry = loss.name != "softmax" and operator is not None
+    by_entry = loss.name != "softmax" and isinstance(operator, Dense)
     rng = np.random.default_rng(3)
     weights = (rng.random((N, M if by_entry else 1)) < 0.7).astype(float)
     prepared = prepared_for(loss, Mean(2.0), intercept, operator, weights)

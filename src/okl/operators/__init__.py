@@ -23,6 +23,7 @@ from okl.operators.base import KernelOperator as KernelOperator
 from okl.operators.base import Operator as Operator
 from okl.operators.base import Spectrum as Spectrum
 from okl.operators.build import operator_of as operator_of
+from okl.operators.centred_rows import CentredRows as CentredRows
 from okl.operators.counting import Products as Products
 from okl.operators.counting import counted_products as counted_products
 from okl.operators.coupled import Coupled as Coupled

@@ -17,6 +17,7 @@ from okl.coding.tasks import Tasks
 from okl.numerics.arrays import Array, count, epsilon, namespace
 from okl.numerics.threads import threads_for
 from okl.operators.by_task import ByTask
+from okl.operators.centred_rows import CentredRows
 from okl.operators.low_rank import NystroemFactor, nystroem
 from okl.output_kernels import OutputKernel
 
@@ -88,6 +89,8 @@ class Operator(ABC):
         products are taken with features, which are exact.
     features : array (n_samples, n_features) or None
         Phi with K = Phi Phi', where that is how K is kept, dense.
+    sparse_rows : CentredRows or None
+        The same, where Phi is sparse and a matrix (n_features, n_features) fits.
     """
 
     shared: ClassVar[bool] = True
@@ -96,6 +99,7 @@ class Operator(ABC):
     workspace: float = float("inf")
     largest_entry: float = 0.0
     features: Array | None = None
+    sparse_rows: CentredRows | None = None
 
     @property
     @abstractmethod

@@ -51,6 +51,16 @@ class CentredRows:
             return product
         return product - self.means[:, None] * (self._r @ right)
 
+    def adjoint_of_squares(self, right: np.ndarray) -> np.ndarray:
+        """Return (A o A)' times an array (n_samples, p), without negative entries."""
+        product = self.sparse.multiply(self.sparse).T @ right
+        if self.means is None:
+            return product
+        r, means = self._r[:, None], self.means[:, None]
+        product = product - 2 * means * (self.sparse.T @ (r * right))
+        product = product + means**2 * np.sum(r**2 * right, axis=0)
+        return np.clip(product, 0.0, None)
+
     def squared_norms(self) -> np.ndarray:
         """Return the squared norms of the rows (n_samples,)."""
         squares = np.asarray(self.sparse.multiply(self.sparse).sum(axis=1)).ravel()

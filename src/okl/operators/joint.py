@@ -19,6 +19,7 @@ from typing import Any
 
 from okl.numerics.arrays import Array, namespace
 from okl.operators.base import KernelOperator, Operator
+from okl.operators.centred_rows import CentredRows
 from okl.operators.joint_spectrum import JointSpectrum
 from okl.operators.low_rank import NystroemFactor
 from okl.output_kernels import OutputKernel
@@ -35,11 +36,14 @@ class JointOperator(ABC):
         Whether all outputs have the same columns in `low_rank`.
     features : array (n_samples, n_features) or None
         Those of `Operator.features`, where dual variables are a matrix.
+    sparse_rows : CentredRows or None
+        Those of `Operator.sparse_rows`, where dual variables are a matrix.
     """
 
     output_kernel: OutputKernel
     shared: bool = True
     features: Array | None = None
+    sparse_rows: CentredRows | None = None
 
     @property
     def couples(self) -> bool:
@@ -128,6 +132,7 @@ class Kronecker(JointOperator):
         self.output_kernel = output_kernel
         self.shared = operator.shared
         self.features = operator.features
+        self.sparse_rows = operator.sparse_rows
 
     @property
     def n_samples(self) -> int:

@@ -25,6 +25,8 @@ from okl.operators.dense import Dense
 _COLUMNS = 64
 # An entry of a sparse matrix takes as long as so many of a dense one.
 _SPARSE = 8.0
+# The workspace of a decomposition.
+_DECOMPOSED = 2
 
 
 def sparse_work(features: Any) -> float:
@@ -63,6 +65,8 @@ class SparseFeatures(KernelOperator):
         centred = isinstance(features, CentredRows)
         self._rows = features if centred else CentredRows(features)
         self.workspace = workspace
+        fits = workspace >= _DECOMPOSED and not _is_wide(self._rows)
+        self.sparse_rows = self._rows if fits else None
         self.kept = kept
 
     @property

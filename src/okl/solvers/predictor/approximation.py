@@ -15,6 +15,7 @@ from okl.numerics.arrays import Array, eigh, epsilon, namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
+from okl.solvers.predictor.sparse_weights import SparseWeights, takes_weights
 
 
 class FeatureAxes(NamedTuple):
@@ -29,10 +30,26 @@ class FeatureAxes(NamedTuple):
     mean: Array  # (1, k): of rows with a weight, zero where no intercept is free
     inverses: Array  # (k, 1): of squared norms of columns of P, zero where rounding
 
-    def dual_of(self, inside: Array) -> Array:
-        """Return the C in the range of P with R'C as given (k, n_outputs)."""
-        there = self.inverses * inside
-        return self.counted * (self.rows @ there - self.mean @ there)
+    def forward(self, weights: Array) -> Array:
+        """Return R times an array (k, n_outputs)."""
+        return self.rows @ weights
+
+    def adjoint(self, right: Array) -> Array:
+        """Return R' times an array (n_samples, n_outputs)."""
+        return self.rows.T @ right
+
+    def adjoint_of_squares(self, right: Array) -> Array:
+        """Return (R o R)' times an array (n_samples, n_outputs)."""
+        return (self.rows * self.rows).T @ right
+
+    def dual_of(self, inside: Array) -> tuple[Array, Array]:
+        """Return the C in the range of P with nearly this R'C, and R'C itself.
+
+        They differ along the axes along which P is zero.
+        """
+        xp, there = namespace(inside), self.inverses * inside
+        dual = self.counted * (self.rows @ there - self.mean @ there)
+        return dual, xp.where(self.inverses > 0, inside, 0.0)
 
 
 class Prepared(NamedTuple):
@@ -84,8 +101,11 @@ class Approximation:
         return columns.with_constant(height**0.5)
 
     @cached_property
-    def features(self) -> FeatureAxes | None:
-        """R with K = R R', None where K is not kept as dense features."""
+    def features(self) -> FeatureAxes | SparseWeights | None:
+        """R with K = R R', None where K is not kept as features, or as too many."""
+        sparse = self.joint.sparse_rows
+        if sparse is not None and takes_weights(sparse, self.problem.targets.shape[1]):
+            return SparseWeights.of(sparse, self.problem)
         features = self.joint.features
         if features is None or not 0 < features.shape[1] <= features.shape[0]:
             return None

@@ -26,7 +26,8 @@ which they nearly are along the axes of R, and outputs as unrelated, or where L 
 them as equally curved. The E with R'E B = X is the sum of r / alpha and
 Q (Q'Q)^{-1} (X - R'r B / alpha) B^+. Here Q is R with zeros in the rows without a
 weight and, where an intercept is free, without the mean of the other rows, so that the
-second term is zero in the former and sums to zero.
+second term is zero in the former and sums to zero. Sparse R are not turned to axes, and
+Q'Q is factorised (`okl.solvers.predictor.sparse_weights`).
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ def has_few_features(prepared: Prepared) -> bool:
     They are not with the L of a large tree, which would have to be decomposed.
     """
     kernel = prepared.kernel
-    few = prepared.approximation.features is not None
-    small = kernel.nodes is None or kernel.n_outputs <= _TREE
-    return few and kernel.rank > 0 and small
+    if kernel.rank == 0 or (kernel.nodes is not None and kernel.n_outputs > _TREE):
+        return False
+    return prepared.approximation.features is not None
 
 
 def primal_step(
@@ -202,26 +203,26 @@ def _by_features(
     kernel = prepared.kernel.spectral().on_range()
     features = prepared.approximation.features
     assert features is not None
-    rows = features.rows
 
     def hessian(step: Array) -> Array:
-        image = rows.T @ bend(rows @ kernel.forward(step))
+        image = features.adjoint(bend(features.forward(kernel.forward(step))))
         return alpha * step + kernel.adjoint(image)
 
-    right = kernel.adjoint(rows.T @ residual)
+    right = kernel.adjoint(features.adjoint(residual))
+    weights = features.adjoint_of_squares(curvature.entries)
     step = conjugate_gradient(
         hessian,
         right,
-        _preconditioner((rows * rows).T @ curvature.entries, kernel, curvature, alpha),
+        _preconditioner(weights, kernel, curvature, alpha),
         rtol=rtol,
         max_iter=_PRODUCTS,
     )
     xp = namespace(step)
-    # dual variables cannot change an axis along which P of `FeatureAxes` is zero
-    added = xp.where(features.inverses > 0, step - right / alpha, 0.0)
-    inside = kernel.from_coordinates(added / xp.sqrt(kernel.eigenvalues))
-    change = residual / alpha + features.dual_of(inside)
-    return change, rows @ kernel.forward(right / alpha + added)
+    added = (step - right / alpha) / xp.sqrt(kernel.eigenvalues)
+    # dual variables cannot change weights along which P of `FeatureAxes` is zero
+    dual, inside = features.dual_of(kernel.from_coordinates(added))
+    moved = kernel.forward(right / alpha) + kernel.multiply(inside)
+    return residual / alpha + dual, features.forward(moved)
 
 
 def _preconditioner(

@@ -1,0 +1,101 @@
+"""Steps in weights of sparse features, of which there are far fewer than rows.
+
+To turn them to axes would fill them. So the dual variables of weights follow from a
+Cholesky factorisation in the place of a division along axes, one for all alphas. It
+takes as long as hundreds of products where there are few outputs, and steps with K are
+then faster. Fits of texts to a gap of 1e-3, in seconds by products and in weights, at
+an alpha of 1 and of 0.01: 15,000 rows of clinc150, 2841 words and 150 classes, 4.0 and
+1.8, 28.3 and 4.9; 3000 of these rows 0.25 and 1.0, 2.2 and 1.4; 11,256 rows of news20,
+1000 words and 20 classes, 0.30 and 0.29, 3.8 and 1.2; 2000 rows 0.04 and 0.07, 0.09 and
+0.27; all rows of clinc150 as five classes 0.09 and 0.36, 0.33 and 0.44.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from okl.numerics.arrays import shifted_solver
+from okl.operators import CentredRows
+from okl.problems import Problem
+
+# The most that the cube of the number of features may be for each dual variable.
+_CUBE = 2e4
+# What is added to the diagonal of P'P, in units of its largest entry. With rounding
+# alone, fits at an alpha of 1e-6 end early where features depend on each other.
+_SHIFT = 1e-11
+# The most features, and the most for each row.
+_MOST, _PART = 5000, 0.5
+
+
+@dataclass(frozen=True)
+class SparseWeights:
+    """R with K = R R', and what makes the P of `FeatureAxes` of it.
+
+    Attributes
+    ----------
+    rows : CentredRows (n_samples, k)
+        R.
+    counted : array (n_samples, 1)
+        One for a row with a weight, else zero.
+    centered : bool
+        Whether an intercept is free.
+    solve : callable
+        What multiplies arrays by the inverse of P'P, made definite.
+    """
+
+    rows: CentredRows
+    counted: np.ndarray
+    centered: bool
+    solve: Callable[[np.ndarray], np.ndarray]
+
+    @classmethod
+    def of(cls, rows: CentredRows, problem: Problem) -> SparseWeights:
+        """Factorise P'P."""
+        counted = np.ones((rows.shape[0], 1))
+        if problem.weights is not None:
+            counted = np.any(problem.weights > 0, axis=1, keepdims=True).astype(float)
+        part = CentredRows(rows.sparse, rows.means).scaled(counted[:, 0])
+        if problem.centered:
+            means = part.sparse.T @ counted[:, 0] / np.sum(counted)
+            part = replace(part, means=means)
+        gram = part.gram()
+        # features may all be zero
+        largest = np.max(np.diagonal(gram)) + np.finfo(float).smallest_normal / _SHIFT
+        solve = shifted_solver(gram, _SHIFT * largest)
+        return cls(rows, counted, problem.centered, solve)
+
+    def forward(self, weights: np.ndarray) -> np.ndarray:
+        """Return R times an array (k, n_outputs)."""
+        return self.rows.forward(weights)
+
+    def adjoint(self, right: np.ndarray) -> np.ndarray:
+        """Return R' times an array (n_samples, n_outputs)."""
+        return self.rows.adjoint(right)
+
+    def adjoint_of_squares(self, right: np.ndarray) -> np.ndarray:
+        """Return (R o R)' times an array (n_samples, n_outputs)."""
+        return self.rows.adjoint_of_squares(right)
+
+    def dual_of(self, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the C in the range of P with nearly this R'C, and R'C itself.
+
+        What is not in the range of P' makes large weights, of which P leaves rounding:
+        it is the C that was found that must have no sums.
+        """
+        dual = self.counted * self.forward(self.solve(inside))
+        if self.centered:
+            means = np.sum(dual, axis=0) / np.sum(self.counted)
+            dual -= self.counted * means
+        return dual, self.adjoint(dual)
+
+
+def takes_weights(rows: Any, n_outputs: int) -> bool:
+    """Tell whether steps in weights of the features of these rows pay."""
+    n_samples, k = rows.shape
+    if rows.roots is not None or not 0 < k <= min(_PART * n_samples, _MOST):
+        return False
+    return bool(k**3 <= _CUBE * n_samples * n_outputs)
