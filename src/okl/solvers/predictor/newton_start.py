@@ -94,10 +94,14 @@ def alphas_before(prepared: Prepared, alpha: float, zero: NewtonPoint) -> list[f
     """Return decreasing alphas to fit first, none where a step from zero is enough.
 
     At zero the objective is V, and the dual value V - |f|^2 / (2 alpha) with f = J a.
-    The first alpha is a part of the one at which this dual value is zero.
+    The first alpha is a part of the one at which this dual value is zero. In weights of
+    few features steps from zero are enough, but with a free intercept and many sparse
+    ones, of which many are rare, they were not.
     """
-    numbers = "regression" in prepared.problem.loss.capabilities
-    if numbers or has_few_features(prepared):
+    problem = prepared.problem
+    numbers = "regression" in problem.loss.capabilities
+    sparse = prepared.joint.sparse_rows is not None
+    if numbers or (has_few_features(prepared) and not (sparse and problem.centered)):
         return []
     norm = inner(zero.gradient, zero.image_by(prepared.joint))
     dual = zero.objective - norm / (2 * alpha)
