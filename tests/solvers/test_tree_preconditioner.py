@@ -14,6 +14,7 @@ from okl.output_kernels import SpectralKernel, TreeKernel
 from okl.solvers import NewtonCG
 from okl.solvers.predictor import (
     low_rank_preconditioner,
+    newton_start,
     newton_step,
     preconditioner_form,
 )
@@ -101,6 +102,8 @@ def products_of(monkeypatch, columns, *, joint=True):
     X, y, tree = make_text_tree(200, (3, 8, 30), n_words=100, random_state=0)
     # columns of K from the first step on
     monkeypatch.setattr(newton_step, "_EASY", 0)
+    for module in (newton_start, newton_step):
+        monkeypatch.setattr(module, "has_few_features", lambda prepared: False)
     if not joint:
         monkeypatch.setattr(preconditioner_form, "_affordable", lambda *sizes: 0)
     options = {"loss": "softmax", "tol": 1e-4, "fit_intercept": False}
