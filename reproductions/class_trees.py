@@ -24,9 +24,9 @@ classes a text.
 
 On all rows of the images there are no Gaussian kernels: a product of the matrix of 10
 000 rows with the scores of 63 classes is 6 billion multiplications, and a search takes
-some thousands of such products. All rows of the tables but those of *Mixing* were
-measured on one machine within two hours, with other work beside them; *Mixing* was
-measured before, on another machine and at a temperature of one.
+some thousands of such products. The rivals and *Mixing* were measured before the
+others, on another machine, so that seconds tell no more than large differences;
+*Mixing* was at a temperature of one.
 
 The columns are those of Table 1 of Seeger (2006): accuracy; *rank*, the mean reciprocal
 rank, which the paper calls precision; accuracy of the parents, which for clinc150 are
