@@ -33,7 +33,7 @@ AUTO = "auto"
 # of the errors of rows left out, and a fall of their squares that chance hardly ever
 # gives to any of the outputs.
 _LIKELIER, _CHANCE = 3.0, 0.025
-# The rows that say so.
+# An output with fewer rows never leaves the alpha of the others.
 _FEWEST = 6.0
 # The most outputs that have alphas of their own where L is learned and targets are
 # missing.

@@ -8,8 +8,8 @@ The dual, divided by alpha, is smooth, strongly concave and unconstrained,
 In the eigenbasis of K and, at each step, in that of L, a Hessian product
 alpha V + K V S / 2 + KC (V'KC + C'KV) / 2, S = C'KC, is three matrix products. Its
 diagonal, with 2 L in place of S, is the preconditioner. (The part of the last term
-matters where K has few large eigenvalues and L many small ones: without it there were
-up to thirty times as many products.) Along a line the dual is a quartic, so the exact
+matters where K has few large eigenvalues and L many small ones: without it there are
+many times as many products.) Along a line the dual is a quartic, so the exact
 step is the only real root of a cubic.
 
 Every L = S / 2 on the way is PSD. (Newton's method in L itself needs fewer products
