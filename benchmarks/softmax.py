@@ -16,10 +16,11 @@ from sklearn.datasets import load_digits
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.measure import Row, alternately
-from okl import OutputKernelClassifier
+from okl import OutputKernelClassifier, OutputKernelClassifierCV
 from okl.kernels import Gaussian
 from okl.losses import Softmax
 from okl.operators import Dense
@@ -28,6 +29,7 @@ from okl.solvers import NewtonCG, Request
 from okl.structures import Identity
 
 TOLERANCES = (1e-4, 1e-6)
+STRENGTHS = np.geomspace(1, 100, 3)  # C, of a search
 COLUMNS = (0, 100, 300)  # of the preconditioner, 0 for a diagonal
 
 
@@ -186,5 +188,43 @@ def _against_logistic_regression(name: str, X: Any, y: np.ndarray) -> list[Row]:
     return rows
 
 
+def searches() -> list[Row]:
+    """Choose alpha for all rows of a text set, beside LogisticRegressionCV."""
+    rows = []
+    for name in ("clinc150", "news20_w1000"):
+        found = text(name)
+        if found is None:
+            continue
+        X, y = found
+        folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+        ours = OutputKernelClassifierCV(
+            kernels=["linear"],
+            structures=["identity"],
+            loss="softmax",
+            alphas=1 / STRENGTHS,
+            cv=folds,
+            scoring="neg_log_loss",
+            temperature=1.0,
+            tol=1e-3,
+        )
+        theirs = LogisticRegressionCV(
+            Cs=STRENGTHS,
+            cv=folds,
+            scoring="neg_log_loss",
+            l1_ratios=(0.0,),
+            max_iter=1000,
+            use_legacy_attributes=False,
+        )
+        fits = [partial(model.fit, X, y) for model in (ours, theirs)]
+        mine, other = alternately(2, *fits)
+        assert np.isclose(ours.alpha_ * theirs.C_, 1)  # the same choice
+        work = f"{name}, {X.shape[0]} rows, {len(np.unique(y))} classes"
+        note = f"d = {X.shape[1]}; held-out log loss {-ours.best_score_:.3f}, "
+        note += f"{-np.max(np.mean(theirs.scores_, axis=0)):.3f} there"
+        work += f", linear softmax: search of {len(STRENGTHS)} alphas, 3 folds"
+        rows.append(Row(work, mine, other, "LogisticRegressionCV", 1 / 1.5, note=note))
+    return rows
+
+
 def run() -> list[Row]:
-    return [*preconditioners(), *gaussian_process(), *linear()]
+    return [*preconditioners(), *gaussian_process(), *linear(), *searches()]

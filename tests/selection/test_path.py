@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from okl.losses import Squared
-from okl.operators import Dense, Features
+from okl.losses import Logistic, Squared
+from okl.operators import Dense, Features, OperatorTerms, counted_products
 from okl.problems import Inputs, Observed
+from okl.selection import path
 from okl.selection.held_out import score_fold
-from okl.selection.path import alpha_grid, largest_alpha
+from okl.selection.path import alpha_grid, largest_alpha, largest_of_paths
 from okl.solvers import solve_path
 from okl.structures import Cluster, Fixed, Frobenius, Identity, LowRank, TraceBall
-from tests.samples import alpha_max, draw, psd, solve
+from tests.samples import alpha_max, draw, gaussian, psd, solve
 
 
 def problem(structure, K, Y, intercept=False):
@@ -157,3 +158,43 @@ def test_the_largest_gap_of_a_fold():
         max_iter=1,
     )
     assert found.largest_gap > 1e-12
+
+
+@pytest.mark.parametrize("decomposes", [False, True])
+def test_eigenvalues_that_are_nearly_equal_are_not_told_apart(decomposes):
+    # rows on a line: many eigenvalues are close to the largest
+    X = np.arange(600.0)[:, None]
+    K = gaussian(X, gamma=1.0)
+    signs = np.where(np.random.default_rng(0).random((600, 2)) < 0.5, -1.0, 1.0)
+    inputs = Inputs.of(Dense(K), fit_intercept=False)
+    of = Observed(signs, Logistic()).formulate(inputs, Identity()).problem
+    with counted_products() as count:
+        found = largest_alpha(of, decomposes=decomposes)
+    assert found == pytest.approx(np.linalg.eigvalsh(K)[-1], rel=0.01)
+    assert count.total < 600
+
+
+@pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
+def test_several_kernels_need_not_be_decomposed(intercept):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    terms = tuple(Dense(gaussian(X, gamma=gamma)) for gamma in (0.1, 1.0))
+    signs = np.where(X[:, :2] > 0, 1.0, -1.0)
+    inputs = Inputs.of(OperatorTerms(terms), fit_intercept=intercept)
+    of = Observed(signs, Logistic()).formulate(inputs, Identity()).problem
+    found = largest_alpha(of, decomposes=False)
+    assert not any("spectrum" in vars(term) for term in of.operator.terms)
+    assert found == pytest.approx(largest_alpha(of), rel=0.01)
+    assert all("spectrum" in vars(term) for term in of.operator.terms)
+
+
+def test_paths_that_cannot_end_early_need_no_largest_alpha(monkeypatch):
+    of = problem(Identity(), draw(12, 4).K, draw(12, 4).Y)
+    grids = np.array([[2.0, 0.1]])
+    (found,) = largest_of_paths([of], [2.0, 0.1], grids)
+    assert found == pytest.approx(largest_alpha(of))
+    monkeypatch.setattr(
+        path, "largest_alpha", lambda *args, **kwargs: pytest.fail("not needed")
+    )
+    for given in ([], [2.0, 0.1]), ([of], 2):
+        assert_array_equal(largest_of_paths(*given, grids), [2.0])
+    assert_array_equal(largest_of_paths([of], [2.0], grids[:, :1]), [2.0])

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl import OutputKernelClassifier
 from okl.losses import Huber, Logistic, Softmax, Squared, SquaredHinge
 from okl.operators import Dense, Features, SparseFeatures, counted_products
+from okl.output_kernels import TreeKernel
 from okl.problems import Inputs, Observed
 from okl.solvers import NewtonCG, solve, solve_path
 from okl.solvers.predictor.newton_point import NewtonPoint
@@ -15,9 +16,9 @@ from okl.solvers.predictor.newton_start import zero_point
 from okl.solvers.predictor.primal_step import (
     _by_products,
     _Start,
-    has_few_features,
     primal_step,
 )
+from okl.solvers.predictor.weight_step import has_few_features
 from okl.structures import Fixed, Identity, Mean, Tree
 from okl.trees import ClassTree
 from tests.samples import psd
@@ -117,10 +118,22 @@ def test_weights_count(intercept, columns):
         (SparseFeatures(words(d=31)), Mean(2.0), False),
         (SparseFeatures(words(), workspace=1.0), Mean(2.0), False),
         (SparseFeatures(words(n=4800, d=2400)), Mean(2.0), False),
-        (Features(words(dense=True)), TREE, True),
+        (Features(words(dense=True)), TREE, False),
+        (Features(words(d=20, dense=True)), TREE, True),
         (Features(words(dense=True)), Fixed(np.zeros((M, M))), False),
     ],
-    ids=["few", "many", "none", "sparse", "dim", "memory", "slow", "tree", "zero"],
+    ids=[
+        "few",
+        "many",
+        "none",
+        "sparse",
+        "dim",
+        "memory",
+        "slow",
+        "many of a tree",
+        "tree",
+        "zero",
+    ],
 )
 def test_steps_are_those_of_weights_where_features_are_few(
     operator, structure, expected
@@ -130,10 +143,16 @@ def test_steps_are_those_of_weights_where_features_are_few(
     )
 
 
-def test_the_kernel_of_a_large_tree_is_not_decomposed(monkeypatch):
-    monkeypatch.setattr("okl.solvers.predictor.primal_step._TREE", 3)
-    given = Softmax(), TREE, True, Features(words(dense=True))
-    assert not has_few_features(prepared_for(*given))
+def test_the_unknowns_are_not_weights_under_a_tree_that_is_singular():
+    problem = problem_of(Softmax(), TREE, True, Features(words(d=20, dense=True)))
+    levels, variances = problem.known().nodes
+    last = np.arange(len(variances)) == len(variances) - 1
+    assert last[levels.leaves].any()
+    for kernel in (
+        TreeKernel(levels, np.where(last, leaf, 1.0)) for leaf in (0.0, 1.0)
+    ):
+        few = has_few_features(NewtonCG().prepare_for(problem, kernel))
+        assert few == bool(kernel.variances[-1])
 
 
 @intercepts

@@ -9,8 +9,9 @@ from okl.losses import Logistic, Softmax
 from okl.operators import Features, SparseFeatures
 from okl.solvers import NewtonCG, solve, solve_path
 from okl.solvers.predictor.newton_start import zero_point
-from okl.solvers.predictor.primal_step import has_few_features, primal_step
+from okl.solvers.predictor.primal_step import primal_step
 from okl.solvers.predictor.sparse_weights import takes_weights
+from okl.solvers.predictor.weight_step import has_few_features
 from okl.structures import Fixed, Identity, Mean
 from tests.samples import psd
 from tests.solvers.test_primal_step import (

@@ -41,6 +41,7 @@ def bounds(
     intercept: Array | float = 0.0,
     free_intercept: bool = False,
     dual_point: Array | None = None,
+    tol: float = _DOUBTFUL,
 ) -> tuple[float, float]:
     """Return the primal value of a model and the dual value its residuals imply.
 
@@ -65,6 +66,9 @@ def bounds(
         Whether dual points have to sum to zero.
     dual_point : array, optional
         alpha C of the fit, which a loss with kinks must have.
+    tol : float, optional
+        The relative gap that is enough: up to it no second dual point is tried with
+        losses that are not quadratic.
     """
     scores = predictions + intercept
     primal = loss.value(targets, scores, weights) + alpha * (
@@ -80,7 +84,7 @@ def bounds(
         return primal, -_INF
     else:
         implied = dual_point
-    dual = _best_value(point, implied, theta, predictions, primal)
+    dual = _best_value(point, implied, theta, predictions, primal, tol)
     if -_INF < dual < 0:
         # C = 0 may be better: its bound is what loss and penalty are never below
         dual = max(dual, point.value(namespace(implied).zeros_like(implied)))
@@ -88,7 +92,12 @@ def bounds(
 
 
 def _best_value(
-    point: _DualPoint, implied: Array, theta: Any, predictions: Array, primal: float
+    point: _DualPoint,
+    implied: Array,
+    theta: Any,
+    predictions: Array,
+    primal: float,
+    tol: float,
 ) -> float:
     """Return D at the dual point of a model; if the gap is large, the best near it."""
     loss, dual = point.loss, point.value(implied)
@@ -97,10 +106,12 @@ def _best_value(
         return dual
     if not (point.exact or point.given):
         dual = _turned(point, implied, theta, predictions, primal, dual)
-    if "quadratic" not in loss.capabilities or primal - dual <= _DOUBTFUL * abs(primal):
+    enough = _DOUBTFUL if "quadratic" in loss.capabilities else tol
+    if "smooth" not in loss.capabilities or primal - dual <= enough * abs(primal):
         return dual
     # At a very small alpha residuals are differences of nearly equal numbers, which
-    # lose their digits. On the range of L alpha Theta L^+ is the same dual point.
+    # lose their digits; where K is large, a little of them counts for much. On the
+    # range of L alpha Theta L^+ is the same dual point at the optimum.
     other = point.entries.implied(theta, implied, point.output_kernel, point.alpha)
     if not point.exact:
         other = point.gradient_near(other)

@@ -175,9 +175,8 @@ def judge(
 ) -> Certificate:
     """Return the certificate of arrays that were checked.
 
-    ``entries`` say how arrays are arranged, and have K, which is centred if the
-    intercept is free: dual points sum to zero then. ``products`` are K Theta of the
-    model, ``options`` those of `okl.certificates.bounds.bounds`.
+    ``entries`` say how they are arranged, and have K, centred if the intercept is free:
+    dual points sum to zero then. ``products`` are K Theta, ``options`` of `bounds`.
     """
     given = targets
     if free_intercept and "location" in loss.capabilities:
@@ -194,6 +193,7 @@ def judge(
         weights=weights,
         intercept=intercept,
         free_intercept=free_intercept,
+        tol=tol,
         **options,
     )
     scale = GapScale.of_targets(loss, given, targets, weights)

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from okl.losses.separable import divide
-from okl.numerics.arrays import Array, definite_solver, namespace, row_sums, symmetric
+from okl.numerics.arrays import (
+    Array,
+    definite_solver,
+    namespace,
+    row_inner,
+    row_sums,
+    symmetric,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Simplex:
     def project(self, right: Array) -> Array:
         """Return (I - p^(1/2) p^(1/2)') times an array, in each row."""
         axis = self._axis
-        return right - axis * row_sums(axis * right)
+        return right - axis * row_inner(axis, right)
 
     def solve(self, right: Array) -> Array:
         """Divide by (w p)^(1/2) where that is not tiny, and project."""
@@ -64,13 +71,13 @@ class Simplex:
 
     def adjoint(self, right: Array) -> Array:
         """Return V' times an array."""
-        moved = right - row_sums(self.probabilities * right)
+        moved = right - row_inner(self.probabilities, right)
         moved *= self.roots
         return moved
 
     def product(self, right: Array) -> Array:
         """Return W times an array."""
-        moved = right - row_sums(self.probabilities * right)
+        moved = right - row_inner(self.probabilities, right)
         moved *= self.diagonal
         return moved
 

@@ -9,7 +9,14 @@ from okl.losses.base import Loss
 from okl.losses.logistic import entropy
 from okl.losses.separable import unweighted
 from okl.losses.simplex import Simplex
-from okl.numerics.arrays import Array, column_sums, inner, namespace, row_sums
+from okl.numerics.arrays import (
+    Array,
+    column_sums,
+    inner,
+    namespace,
+    row_inner,
+    row_sums,
+)
 from okl.optimization.vector import minimise
 
 # What rounding may put outside the probability simplex.
@@ -228,7 +235,7 @@ def _likelihood(targets: Array, logs: Array, weights: Array | None) -> float:
     if weights is None:
         return -inner(targets, logs)
     xp = namespace(logs)
-    return -float(xp.sum(weights * row_sums(targets * logs)))
+    return -float(xp.sum(weights * row_inner(targets, logs)))
 
 
 def _log_softmax(scores: Array) -> tuple[Array, Array]:

@@ -213,6 +213,11 @@ def column_sums(matrix: Array) -> Array:
     return namespace(matrix).ones((matrix.shape[0],), dtype=matrix.dtype) @ matrix
 
 
+def row_inner(left: Array, right: Array) -> Array:
+    """Return the inner product of each row of a matrix with that of another (n, 1)."""
+    return namespace(left).vecdot(left, right)[:, None]
+
+
 def column_inner(left: Array, right: Array) -> Array:
     """Return the inner product of each column of a matrix with that of another."""
     if is_numpy(left):

@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
+# A product of two entries of sparse rows takes so many times that of dense ones, and
+# the numbers of a dense block of rows.
+_SLOWER, _AT_ONCE = 20.0, 2**20
+
 
 @dataclass(frozen=True)
 class CentredRows:
@@ -41,7 +45,10 @@ class CentredRows:
         product = self.sparse @ right
         if self.means is None:
             return product
-        r = self._r if right.ndim == 1 else self._r[:, None]
+        if self.roots is None:
+            product -= self.means @ right
+            return product
+        r = self.roots if right.ndim == 1 else self.roots[:, None]
         return product - r * (self.means @ right)
 
     def adjoint(self, right: np.ndarray) -> np.ndarray:
@@ -83,7 +90,7 @@ class CentredRows:
 
     def gram(self) -> np.ndarray:
         """Return A'A (n_features, n_features)."""
-        gram = safe_sparse_dot(self.sparse.T, self.sparse, dense_output=True)
+        gram = _gram(self.sparse)
         if self.means is None:
             return gram
         r = self._r
@@ -101,3 +108,16 @@ class CentredRows:
         """Return some rows."""
         roots = None if self.roots is None else self.roots[rows]
         return replace(self, sparse=self.sparse[rows], roots=roots)
+
+
+def _gram(sparse: Any) -> np.ndarray:
+    """Return A'A, by dense blocks of rows where these are so full that it is faster."""
+    rows, (n, k) = sparse.tocsr(), sparse.shape
+    products = np.sum(np.diff(rows.indptr).astype(float) ** 2)
+    if products * _SLOWER < float(n) * k**2:
+        return safe_sparse_dot(rows.T, rows, dense_output=True)
+    gram, step = np.zeros((k, k)), max(_AT_ONCE // max(k, 1), 1)
+    for first in range(0, n, step):
+        block = rows[first : first + step].toarray()
+        gram += block.T @ block
+    return gram

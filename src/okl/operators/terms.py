@@ -138,3 +138,8 @@ class _Cross:
     def __matmul__(self, theta: TermCoefficients) -> Array:
         pairs = zip(self.blocks, theta.parts, strict=True)
         return sum(block @ part for block, part in pairs)
+
+
+def each_matrix(operator: Operator) -> tuple[Operator, ...]:
+    """Return the operators of the matrices that have an L of their own."""
+    return operator.terms if isinstance(operator, OperatorTerms) else (operator,)

@@ -199,6 +199,7 @@ class Problem(TargetsLoss):
             intercept=self.entries.spread(intercept) if shifted else 0.0,
             free_intercept=self.centered,
             dual_point=dual_point,
+            tol=tol,
         )
         return Certificate.of(
             primal, dual, self.gap_scale, tol=tol, rank_limited=rank_limited

@@ -32,7 +32,7 @@ from okl.estimators.search.trial import Trial
 from okl.estimators.targets import TrainingTargets
 from okl.estimators.training import Training
 from okl.kernels import KernelTerms, PerOutput
-from okl.problems import Inputs, Observed, OutputAlphas
+from okl.problems import Inputs, Observed, OutputAlphas, Problem
 from okl.selection.folds import Folds
 from okl.selection.held_out import FoldScores, score_fold, score_left_out
 from okl.selection.left_out_residuals import LeftOutResiduals, can_leave_out
@@ -174,13 +174,13 @@ class Experiment:
         outcomes: list[FoldScores] = []
         if self.folds is None:
             with step("leave-one-out"):
-                left_out = inputs, formulations, observed.targets, grids
-                found = score_left_out(*left_out, judge)
-                outcomes.append(found)
+                left_out = inputs, formulations, observed.targets, grids, judge
+                outcomes.append(score_left_out(*left_out))
         else:
             of_fold = kept if self.calibrates else judge
             watch = self._watch(judge, kernel)
-            fits = self._fits(inputs, observed, structures, grids, of_fold)
+            problems = [] if watch is None else [f.problem for f in formulations]
+            fits = self._fits(inputs, observed, structures, grids, of_fold, problems)
             results = self._of_folds(fits, watch, rival)
             for _ in self.folds:
                 with step("fold"):
@@ -221,11 +221,11 @@ class Experiment:
         structures: Sequence[Structure],
         grids: np.ndarray,
         judge: Any,
+        watched: Sequence[Problem] = (),
     ) -> FoldFits:
         """Return what fits all structures to a fold."""
         assert self.folds is not None
-        problems = [observed.formulate(inputs, s).problem for s in structures]
-        largest = largest_of_paths(problems, self.alphas, grids)
+        largest = largest_of_paths(watched, self.alphas, grids)
         score = partial(
             score_fold,
             inputs.plain,

@@ -30,6 +30,11 @@ class FeatureAxes(NamedTuple):
     mean: Array  # (1, k): of rows with a weight, zero where no intercept is free
     inverses: Array  # (k, 1): of squared norms of columns of P, zero where rounding
 
+    @property
+    def n_features(self) -> int:
+        """The number of features k."""
+        return self.rows.shape[1]
+
     def forward(self, weights: Array) -> Array:
         """Return R times an array (k, n_outputs)."""
         return self.rows @ weights

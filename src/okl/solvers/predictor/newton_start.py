@@ -39,7 +39,7 @@ from okl.solvers.neighbours import Neighbours
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_step import NewtonSteps
-from okl.solvers.predictor.primal_step import has_few_features
+from okl.solvers.predictor.weight_step import has_few_features
 
 # The relative gap at zero above which full steps from zero are too long: the dual value
 # is negative.

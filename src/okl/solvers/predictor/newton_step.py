@@ -25,7 +25,8 @@ from okl.solvers.predictor.newton_point import (
     line_search,
 )
 from okl.solvers.predictor.preconditioner_form import form_of
-from okl.solvers.predictor.primal_step import has_few_features, primal_step
+from okl.solvers.predictor.primal_step import primal_step
+from okl.solvers.predictor.weight_step import has_few_features
 from okl.solvers.request import Request
 
 # The relative preconditioned residual at which a step is first tried. It is the second

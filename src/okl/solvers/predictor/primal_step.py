@@ -33,13 +33,12 @@ Q'Q is factorised (`okl.solvers.predictor.sparse_weights`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
-from okl.losses.base import Curvature
-from okl.numerics.arrays import Array, inner, namespace, row_sums
+from okl.numerics.arrays import Array, inner, namespace
 from okl.operators import JointOperator
-from okl.optimization.conjugate_gradient import conjugate_gradient
-from okl.output_kernels import SpectralKernel
+from okl.optimization.conjugate_pairs import conjugate_pairs
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.newton_point import (
     MAX_HALVINGS,
@@ -48,6 +47,7 @@ from okl.solvers.predictor.newton_point import (
     drift_of,
     line_search,
 )
+from okl.solvers.predictor.weight_step import has_few_features, weight_step
 
 # The relative preconditioned residual of a step: the root of what is aimed at, but at
 # most _FORCING and at least _LEAST.
@@ -57,20 +57,8 @@ _FORCING, _LEAST = 0.1, 1e-8
 _NOTHING = 1e-13
 # An iteration seldom leaves less than this part of the preconditioned residual.
 _FALL = 0.5
-# The most iterations where the unknowns are weights of features, and the most leaves of
-# a tree whose L is decomposed for them.
-_PRODUCTS, _TREE = 500, 500
-
-
-def has_few_features(prepared: Prepared) -> bool:
-    """Tell whether the unknowns of a step are weights of features.
-
-    They are not with the L of a large tree, which would have to be decomposed.
-    """
-    kernel = prepared.kernel
-    if kernel.rank == 0 or (kernel.nodes is not None and kernel.n_outputs > _TREE):
-        return False
-    return prepared.approximation.features is not None
+# The most products where a caller names no other number.
+_PRODUCTS = 500
 
 
 def primal_step(
@@ -98,15 +86,15 @@ def primal_step(
             ahead = ahead - entries.spread(entries.solve_total(curvature, sums))
         return curvature.product(ahead)
 
-    residual = point.gradient - alpha * point.dual
-    rtol = min(_FORCING, max(aim**0.5, _LEAST))
+    residual, rtol = point.gradient - alpha * point.dual, max(aim**0.5, _LEAST)
     found: tuple[Array, Array, int] | None
     if has_few_features(prepared):
-        found = *_by_features(prepared, curvature, bend, residual, alpha, rtol), 0
+        found = *weight_step(prepared, curvature, residual, alpha, rtol), 0
     else:
         joint, held = prepared.joint, alpha + held
         image = point.image_by(joint) - alpha * point.predictions
         start = _start(prepared, point, bend, residual, image, held)
+        rtol = min(_FORCING, rtol)
         found = _by_products(joint, bend, residual, start, held, rtol=rtol, most=most)
     if found is None:
         return None
@@ -167,82 +155,20 @@ def _by_products(
     most: int,
 ) -> tuple[Array, Array, int] | None:
     """Return E, D and how many products they took, None if it would be too many."""
-    change, moved, residual, image = start
-    along, ahead = residual, image
-    size = first = inner(residual, image)
-    # where no residual is left but rounding there is no step
-    for left in reversed(range(most if first > 0 else 0)):
-        curved = alpha * along + bend(ahead)
-        length = size / inner(ahead, curved)
-        change = change + length * along
-        moved = moved + length * ahead
-        residual = residual - length * curved
-        image = joint @ residual
-        previous, size = size, inner(residual, image)
-        # minus twice the model, zero without a step
-        if size <= rtol**2 * first and inner(right + residual, moved) >= 0:
-            return change, moved, most - left
-        if size <= _NOTHING**2 * first:  # and the model is higher than at the beginning
-            break
-        if size * _FALL ** (2 * left) > rtol**2 * first:
-            break
-        along = residual + (size / previous) * along
-        ahead = image + (size / previous) * ahead
-    return None
-
-
-def _by_features(
-    prepared: Prepared,
-    curvature: Curvature,
-    bend: Callable[[Array], Array],
-    residual: Array,
-    alpha: float,
-    rtol: float,
-) -> tuple[Array, Array]:
-    """Return E and D where K has few features."""
-    kernel = prepared.kernel.spectral().on_range()
-    features = prepared.approximation.features
-    assert features is not None
-
-    def hessian(step: Array) -> Array:
-        image = features.adjoint(bend(features.forward(kernel.forward(step))))
-        return alpha * step + kernel.adjoint(image)
-
-    right = kernel.adjoint(features.adjoint(residual))
-    weights = features.adjoint_of_squares(curvature.entries)
-    step = conjugate_gradient(
-        hessian,
-        right,
-        _preconditioner(weights, kernel, curvature, alpha),
-        rtol=rtol,
-        max_iter=_PRODUCTS,
+    steps = conjugate_pairs(
+        lambda along, ahead: alpha * along + bend(ahead),
+        lambda residual: (residual, joint @ residual),
+        (start.change, start.ahead, start.residual),
+        (start.residual, start.image),
     )
-    xp = namespace(step)
-    added = (step - right / alpha) / xp.sqrt(kernel.eigenvalues)
-    # dual variables cannot change weights along which P of `FeatureAxes` is zero
-    dual, inside = features.dual_of(kernel.from_coordinates(added))
-    moved = kernel.forward(right / alpha) + kernel.multiply(inside)
-    return residual / alpha + dual, features.forward(moved)
-
-
-def _preconditioner(
-    weights: Array, kernel: SpectralKernel, curvature: Curvature, alpha: float
-) -> Callable[[Array], Array]:
-    """Return nearly the inverse, given the curvature of each feature and output."""
-    xp, values = namespace(weights), kernel.eigenvalues
-    if kernel.couples:
-        weights = xp.mean(weights, axis=1, keepdims=True)
-    scale = 1 / (alpha + weights * values)
-    if kernel.couples or curvature.separable:
-        return lambda right: scale * right
-    # along what all outputs share, where the softmax loss is flat, the Hessian is alpha
-    shared = 1 / xp.sqrt(values)
-    scaled, height = scale * shared, alpha * inner(shared, shared)
-    size = row_sums(scaled * shared)
-
-    def precondition(right: Array) -> Array:
-        alone = scale * right
-        alone = alone - scaled * (row_sums(alone * shared) / size)
-        return alone + shared * (row_sums(right * shared) / height)
-
-    return precondition
+    # where no residual is left but rounding there is no step
+    for taken, step in enumerate(islice(steps, most), 1):
+        # minus twice the model, zero without a step
+        lower = inner(right + step.residual, step.image) >= 0
+        if step.left <= rtol**2 and lower:
+            return step.inside, step.image, taken
+        if step.left <= _NOTHING**2:  # and the model is higher than at the beginning
+            break
+        if step.left * _FALL ** (2 * (most - taken)) > rtol**2:
+            break
+    return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,8 @@ from okl.problems import Problem
 # The most that the cube of the number of features may be for each dual variable. With
 # less the factorisation costs about what it saves at a large alpha.
 _CUBE = 2e4
+# The most that squared norms of features may differ by.
+_UNITS = 1e7
 # What is added to the diagonal of P'P, in units of its largest entry. With rounding
 # alone, fits at an alpha of 1e-6 end early where features depend on each other.
 _SHIFT = 1e-11
@@ -40,6 +41,8 @@ class SparseWeights:
         One for a row with a weight, else zero.
     centered : bool
         Whether an intercept is free.
+    mean : array (1, k)
+        Of rows with a weight, zero where no intercept is free.
     solve : callable
         What multiplies arrays by the inverse of P'P, made definite.
     """
@@ -47,6 +50,7 @@ class SparseWeights:
     rows: CentredRows
     counted: np.ndarray
     centered: bool
+    mean: np.ndarray
     solve: Callable[[np.ndarray], np.ndarray]
 
     @classmethod
@@ -56,14 +60,21 @@ class SparseWeights:
         if problem.weights is not None:
             counted = np.any(problem.weights > 0, axis=1, keepdims=True).astype(float)
         part = CentredRows(rows.sparse, rows.means).scaled(counted[:, 0])
+        mean = np.zeros((1, rows.shape[1]))
         if problem.centered:
+            mean = rows.adjoint(counted).T / np.sum(counted)
             means = part.sparse.T @ counted[:, 0] / np.sum(counted)
             part = replace(part, means=means)
         gram = part.gram()
         # features may all be zero
         largest = np.max(np.diagonal(gram)) + np.finfo(float).smallest_normal / _SHIFT
         solve = shifted_solver(gram, _SHIFT * largest)
-        return cls(rows, counted, problem.centered, solve)
+        return cls(rows, counted, problem.centered, mean, solve)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features k."""
+        return self.rows.shape[1]
 
     def forward(self, weights: np.ndarray) -> np.ndarray:
         """Return R times an array (k, n_outputs)."""
@@ -90,9 +101,16 @@ class SparseWeights:
         return dual, self.adjoint(dual)
 
 
-def takes_weights(rows: Any, n_outputs: int) -> bool:
-    """Tell whether steps in weights of the features of these rows pay."""
+def takes_weights(rows: CentredRows, n_outputs: int) -> bool:
+    """Tell whether steps in weights of the features of these rows pay.
+
+    They lose what dual variables do not where units of features differ by much.
+    """
     n_samples, k = rows.shape
     if rows.roots is not None or not 0 < k <= min(_PART * n_samples, _MOST):
+        return False
+    squares = rows.adjoint_of_squares(np.ones((n_samples, 1)))
+    used = squares[squares > 0]
+    if len(used) and np.max(used) > _UNITS * np.min(used):
         return False
     return bool(k**3 <= _CUBE * n_samples * n_outputs)

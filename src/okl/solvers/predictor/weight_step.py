@@ -1,0 +1,111 @@
+r"""A Newton step in the weights of features, where they are few.
+
+With K = R R', R (n_samples, k) of few columns, and Z = R'C, the functions of a model
+are R Z L. With W the second derivative of the loss and r = a - alpha C, a the negative
+gradient of the loss, the step X of Z solves
+
+.. math:: \alpha X + R' W (R X L) = R' r
+
+in arrays that are as small as Z. The unknowns are X and X L, as a pair: L is multiplied
+by, not divided by. A free intercept is a further feature, constant and without a
+penalty, next to which R has columns of mean zero
+(`okl.solvers.predictor.weight_preconditioner` has the preconditioner.)
+
+The change E of C with R'E = X is the sum of r / alpha and of Q (Q'Q)^{-1} times what
+is left, X - R'r / alpha. Here Q is R with zeros in the rows without a weight and, where
+an intercept is free, without the mean of the other rows, so that the second term is
+zero in the former and sums to zero. So does the first, once the mean of r is taken from
+those rows. Sparse R are not turned to axes along which Q'Q is diagonal; it is
+factorised (`okl.solvers.predictor.sparse_weights`).
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from okl.losses.base import Curvature
+from okl.numerics.arrays import Array, column_sums, namespace
+from okl.optimization.conjugate_pairs import conjugate_pairs
+from okl.solvers.predictor.approximation import Prepared
+from okl.solvers.predictor.weight_preconditioner import weight_preconditioner
+
+# The preconditioned residual that a step may leave at most, and the most iterations.
+_FORCING, _ITERATIONS = 0.3, 500
+# The most features under a tree, for each row.
+_OF_TREE = 1 / 3
+
+
+def has_few_features(prepared: Prepared) -> bool:
+    """Tell whether the unknowns of a step are weights of features.
+
+    Under a tree products with K have a better preconditioner: it takes fewer features,
+    and not with an L that is singular, of which the range is not known.
+    """
+    kernel, features = prepared.kernel, prepared.approximation.features
+    if kernel.rank == 0 or features is None:
+        return False
+    if kernel.nodes is None:
+        return True
+    levels, variances = kernel.nodes
+    xp, n_samples = namespace(variances), prepared.problem.operator.n_samples
+    definite = xp.all(xp.take(variances, xp.asarray(levels.leaves)) > 0)
+    return bool(definite) and features.n_features <= _OF_TREE * n_samples
+
+
+def weight_step(
+    prepared: Prepared,
+    curvature: Curvature,
+    residual: Array,
+    alpha: float,
+    rtol: float,
+) -> tuple[Array, Array]:
+    """Return the change of C and that of its predictions.
+
+    The preconditioned residual is to fall by the factor ``rtol``, or to 0.3.
+    """
+    features, kernel = prepared.approximation.features, prepared.kernel
+    assert features is not None
+    if kernel.nodes is None:
+        kernel = kernel.spectral().on_range()
+    xp, centered = namespace(residual), prepared.problem.centered
+
+    def adjoint(right: Array) -> Array:
+        """Return R' times an array, and its sums below where an intercept is free."""
+        inside = features.adjoint(right)
+        if not centered:
+            return inside
+        sums = column_sums(right)[None, :]
+        return xp.concat([inside - features.mean.T @ sums, sums], axis=0)
+
+    def product(inside: Array, image: Array) -> Array:
+        if not centered:
+            curved = curvature.product(features.forward(image))
+            return alpha * inside + features.adjoint(curved)
+        added = image[-1:, :] - features.mean @ image[:-1, :]
+        ahead = features.forward(image[:-1, :])
+        ahead += added
+        return alpha * inside + adjoint(curvature.product(ahead))
+
+    right = adjoint(residual)
+    precondition = weight_preconditioner(features, kernel, curvature, alpha, centered)
+    zero = xp.zeros_like(right)
+    inside = zero
+    steps = conjugate_pairs(
+        product, precondition, (zero, zero, right), precondition(right)
+    )
+    for step in islice(steps, _ITERATIONS):
+        inside = step.inside
+        if step.left <= min(rtol, _FORCING) ** 2:
+            break
+    k = features.n_features
+    inside, right = inside[:k, :], right[:k, :]
+    added = inside - right / alpha
+    if kernel.rank < kernel.n_outputs:  # what is off the range of L is right / alpha
+        added = kernel.solve(kernel.multiply(added), 0.0 * added)
+    # dual variables cannot change weights along which Q is zero
+    dual, inside = features.dual_of(added)
+    moved = kernel.multiply(right / alpha + inside)
+    if centered:
+        counted = features.counted
+        residual = residual - counted * (column_sums(residual) / xp.sum(counted))
+    return residual / alpha + dual, features.forward(moved)
