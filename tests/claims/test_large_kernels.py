@@ -27,7 +27,7 @@ def test_a_direction_that_is_not_used_may_be_as_large_as_it_likes(loss, intercep
     known = np.linalg.qr(np.column_stack([C, np.ones(40)]))[0]
     u = np.random.default_rng(0).normal(size=40)
     u -= known @ (known.T @ u)
-    problem = problem_of(Dense(X @ X.T + 1e9 * np.outer(u, u)))
+    problem = problem_of(Dense(X @ X.T + 1e10 * np.outer(u, u)))
     found = problem.certificate(C, kernel, alpha, tol=1e-4, intercept=fit.intercept)
     assert found.primal == pytest.approx(fit.certificate.primal, rel=1e-5)
     assert found.status == "optimal"
@@ -38,4 +38,4 @@ def test_a_direction_that_is_not_used_may_be_as_large_as_it_likes(loss, intercep
     point = problem.downhill(scores)
     norm = np.vdot(point, problem.operator @ point)
     dual = problem.dual_loss(point) - norm / (2 * alpha)
-    assert found.primal - dual > 1e-3 * found.primal
+    assert found.primal - dual > 1e-4 * found.primal

@@ -118,7 +118,7 @@ def test_weights_count(intercept, columns):
         (SparseFeatures(words(d=31)), Mean(2.0), False),
         (SparseFeatures(words(), workspace=1.0), Mean(2.0), False),
         (SparseFeatures(words(n=4800, d=2400)), Mean(2.0), False),
-        (Features(words(dense=True)), TREE, False),
+        (Features(words(d=31, dense=True)), TREE, False),
         (Features(words(d=20, dense=True)), TREE, True),
         (Features(words(dense=True)), Fixed(np.zeros((M, M))), False),
     ],

@@ -32,7 +32,7 @@ from okl.solvers.predictor.weight_preconditioner import weight_preconditioner
 # The preconditioned residual that a step may leave at most, and the most iterations.
 _FORCING, _ITERATIONS = 0.3, 500
 # The most features under a tree, for each row.
-_OF_TREE = 1 / 3
+_OF_TREE = 0.5
 
 
 def has_few_features(prepared: Prepared) -> bool:
