@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from okl.losses import Logistic, Softmax
 from okl.operators import Features, SparseFeatures
 from okl.solvers import NewtonCG, solve, solve_path
-from okl.solvers.predictor.newton_start import zero_point
+from okl.solvers.predictor.newton_start import alphas_before, zero_point
 from okl.solvers.predictor.primal_step import primal_step
 from okl.solvers.predictor.sparse_weights import takes_weights
 from okl.solvers.predictor.weight_step import has_few_features
@@ -153,3 +153,30 @@ def test_more_outputs_pay_for_more_features():
     assert not takes_weights(rows, 2)
     assert takes_weights(rows, 20)
     assert SparseFeatures(words(d=90)).sparse_rows is None
+
+
+def test_columns_in_very_different_units_are_left_to_dual_variables():
+    X, unit = words(n=600, d=50), np.ones(50)
+    unit[3] = 1e4
+    assert takes_weights(SparseFeatures(X).sparse_rows, 20)
+    assert not takes_weights(SparseFeatures(X @ sp.diags(unit)).sparse_rows, 20)
+    unit[3] = 0.0  # a column that is never used is in no unit
+    assert takes_weights(SparseFeatures(X @ sp.diags(unit)).sparse_rows, 20)
+
+
+def test_rows_that_were_scaled_have_no_weights():
+    rows = SparseFeatures(words(n=600, d=50)).sparse_rows
+    assert not takes_weights(rows.scaled(np.full(600, 2.0)), 20)
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@intercepts
+def test_sparse_features_with_an_intercept_come_to_a_small_alpha_by_larger_ones(
+    sparse, intercept
+):
+    operator = SparseFeatures(words()) if sparse else Features(words(dense=True))
+    prepared = prepared_for(Softmax(), Identity(), intercept, operator)
+    assert has_few_features(prepared)
+    zero = zero_point(prepared)
+    assert bool(alphas_before(prepared, 1e-6, zero)) == (sparse and intercept)
+    assert alphas_before(prepared, 1e3, zero) == []

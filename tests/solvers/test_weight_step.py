@@ -34,10 +34,10 @@ def features_of(sparse):
     return SparseFeatures(words(d=20)) if sparse else Features(words(d=20, dense=True))
 
 
-def at_random_scores(loss, structure, intercept, operator=None):
+def at_random_scores(loss, structure, intercept, operator=None, weights=None):
     """Return a prepared problem, its features, L and the curvature at some scores."""
     operator = features_of(sparse=False) if operator is None else operator
-    prepared = prepared_for(loss, structure, intercept, operator)
+    prepared = prepared_for(loss, structure, intercept, operator, weights)
     assert has_few_features(prepared)
     scores = np.random.default_rng(5).normal(size=(N, M))
     curvature = prepared.problem.curvature(scores)
@@ -69,26 +69,34 @@ def test_the_preconditioner_is_a_symmetric_definite_map_of_pairs(
     assert np.sum(values > 1e-9 * values[-1]) == rank
 
 
+# each feature is one of two rows alone, that balance each other
+APART = (
+    np.repeat(np.eye(N // 2), 2, axis=0)[:, :20] * np.array([[1.0], [-1.0]] * 30)[:N]
+)
+ONE = np.random.default_rng(7).normal(size=(N, 1)) + 3.0
+
+
 @pytest.mark.parametrize("structure", STRUCTURES[:2], ids=["identity", "tree"])
+@pytest.mark.parametrize("rows", [APART, ONE], ids=["apart", "one"])
 @intercepts
-def test_it_is_exact_for_features_apart_and_a_loss_of_each_class(structure, intercept):
-    # each feature is one of two rows alone, that balance each other
-    unit = np.repeat(np.eye(N // 2), 2, axis=0)[:, :20]
-    unit[1::2] *= -1
-    prepared, features, kernel, _ = at_random_scores(
-        Logistic(), structure, intercept, Features(unit)
-    )
+def test_it_is_exact_for_uncorrelated_features_and_a_loss_of_each_class(
+    structure, rows, intercept
+):
+    weights = np.ones((N, 1))
+    weights[:6] = 0.0
+    given = Logistic(), structure, intercept, Features(rows), weights
+    prepared, features, kernel, _ = at_random_scores(*given)
     curvature = prepared.problem.curvature(np.zeros((N, M)))
     inverse = weight_preconditioner(features, kernel, curvature, 0.1, intercept)
     right = np.random.default_rng(2).normal(size=(features.n_features + intercept, M))
     inside, image = inverse(right)
-    k = features.n_features
+    k, mean = features.n_features, features.mean
     scores = features.forward(image[:k])
     if intercept:
-        scores = scores + image[k:] - features.mean @ image[:k]
+        scores = scores + image[k:] - mean @ image[:k]
     curved = curvature.product(scores)
     assert_allclose(
-        0.1 * inside[:k] + features.adjoint(curved),
+        0.1 * inside[:k] + features.adjoint(curved) - mean.T * curved.sum(axis=0),
         right[:k],
         atol=1e-10 * np.abs(right).max(),
     )

@@ -99,11 +99,8 @@ def weight_step(
             break
     k = features.n_features
     inside, right = inside[:k, :], right[:k, :]
-    added = inside - right / alpha
-    if kernel.rank < kernel.n_outputs:  # what is off the range of L is right / alpha
-        added = kernel.solve(kernel.multiply(added), 0.0 * added)
     # dual variables cannot change weights along which Q is zero
-    dual, inside = features.dual_of(added)
+    dual, inside = features.dual_of(inside - right / alpha)
     moved = kernel.multiply(right / alpha + inside)
     if centered:
         counted = features.counted
