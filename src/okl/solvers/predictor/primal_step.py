@@ -16,18 +16,8 @@ none where J a is known from the gap. Where an entry has no weight, W is zero an
 r / alpha: two more products take away the dual variables that a start has there. That
 may raise the model, and iterations go on until it is lower than where the step began.
 
-*Few features.* With K = R R', R (n_samples, k) of few columns, and L = B B', the
-functions of a model are R Z B', Z = R'C B, and the step X of Z solves
-
-.. math:: (\alpha I + (R \otimes B)' W (R \otimes B))\, X = R' r B
-
-in arrays that are as small as Z. The preconditioner treats features as uncorrelated,
-which they nearly are along the axes of R, and outputs as unrelated, or where L couples
-them as equally curved. The E with R'E B = X is the sum of r / alpha and
-Q (Q'Q)^{-1} (X - R'r B / alpha) B^+. Here Q is R with zeros in the rows without a
-weight and, where an intercept is free, without the mean of the other rows, so that the
-second term is zero in the former and sums to zero. Sparse R are not turned to axes, and
-Q'Q is factorised (`okl.solvers.predictor.sparse_weights`).
+*Few features.* Where K is that of few features the unknowns are their weights
+(`okl.solvers.predictor.weight_step`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ gradient of the loss, the step X of Z solves
 .. math:: \alpha X + R' W (R X L) = R' r
 
 in arrays that are as small as Z. The unknowns are X and X L, as a pair: L is multiplied
-by, not divided by. A free intercept is a further feature, constant and without a
-penalty, next to which R has columns of mean zero
-(`okl.solvers.predictor.weight_preconditioner` has the preconditioner.)
+by, never divided by (`okl.optimization.conjugate_pairs`). A free intercept is a further
+feature, constant and without a penalty, and R next to it has columns of mean zero.
+`okl.solvers.predictor.weight_preconditioner` has the preconditioner.
 
 The change E of C with R'E = X is the sum of r / alpha and of Q (Q'Q)^{-1} times what
 is left, X - R'r / alpha. Here Q is R with zeros in the rows without a weight and, where
