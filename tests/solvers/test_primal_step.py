@@ -118,8 +118,7 @@ def test_weights_count(intercept, columns):
         (SparseFeatures(words(d=31)), Mean(2.0), False),
         (SparseFeatures(words(), workspace=1.0), Mean(2.0), False),
         (SparseFeatures(words(n=4800, d=2400)), Mean(2.0), False),
-        (Features(words(d=31, dense=True)), TREE, False),
-        (Features(words(d=20, dense=True)), TREE, True),
+        (Features(words(d=31, dense=True)), TREE, True),
         (Features(words(dense=True)), Fixed(np.zeros((M, M))), False),
     ],
     ids=[
@@ -130,7 +129,6 @@ def test_weights_count(intercept, columns):
         "dim",
         "memory",
         "slow",
-        "many of a tree",
         "tree",
         "zero",
     ],
@@ -141,6 +139,13 @@ def test_steps_are_those_of_weights_where_features_are_few(
     assert has_few_features(prepared_for(Softmax(), structure, True, operator)) == (
         expected
     )
+
+
+def test_they_are_not_where_a_large_tree_has_many_features(monkeypatch):
+    monkeypatch.setattr("okl.solvers.predictor.weight_step._LEAVES", 3)
+    for d, few in ((31, False), (30, True)):
+        operator = Features(words(d=d, dense=True))
+        assert has_few_features(prepared_for(Softmax(), TREE, True, operator)) == few
 
 
 def test_the_unknowns_are_not_weights_under_a_tree_that_is_singular():

@@ -67,8 +67,8 @@ def bounds(
     dual_point : array, optional
         alpha C of the fit, which a loss with kinks must have.
     tol : float, optional
-        The relative gap that is enough: up to it no second dual point is tried with
-        losses that are not quadratic.
+        The relative gap that is enough with smooth losses that are not quadratic: up
+        to it no second dual point is tried. With quadratic ones it is 1e-7.
     """
     scores = predictions + intercept
     primal = loss.value(targets, scores, weights) + alpha * (

@@ -76,7 +76,8 @@ def primal_step(
             ahead = ahead - entries.spread(entries.solve_total(curvature, sums))
         return curvature.product(ahead)
 
-    residual, rtol = point.gradient - alpha * point.dual, max(aim**0.5, _LEAST)
+    residual = point.gradient - alpha * point.dual
+    rtol = min(_FORCING, max(aim**0.5, _LEAST))
     found: tuple[Array, Array, int] | None
     if has_few_features(prepared):
         found = *weight_step(prepared, curvature, residual, alpha, rtol), 0
@@ -84,7 +85,6 @@ def primal_step(
         joint, held = prepared.joint, alpha + held
         image = point.image_by(joint) - alpha * point.predictions
         start = _start(prepared, point, bend, residual, image, held)
-        rtol = min(_FORCING, rtol)
         found = _by_products(joint, bend, residual, start, held, rtol=rtol, most=most)
     if found is None:
         return None

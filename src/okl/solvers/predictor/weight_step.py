@@ -29,17 +29,17 @@ from okl.optimization.conjugate_pairs import conjugate_pairs
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.weight_preconditioner import weight_preconditioner
 
-# The preconditioned residual that a step may leave at most, and the most iterations.
-_FORCING, _ITERATIONS = 0.3, 500
-# The most features under a tree, for each row.
-_OF_TREE = 0.5
+# The most iterations.
+_ITERATIONS = 500
+# The most features for each row under a tree of more than so many leaves.
+_OF_TREE, _LEAVES = 0.5, 100
 
 
 def has_few_features(prepared: Prepared) -> bool:
     """Tell whether the unknowns of a step are weights of features.
 
-    Under a tree products with K have a better preconditioner: it takes fewer features,
-    and not with an L that is singular, of which the range is not known.
+    They are not with the L of a tree that is singular, of which the range is not known;
+    nor with that of a large tree where features are many: products take less time.
     """
     kernel, features = prepared.kernel, prepared.approximation.features
     if kernel.rank == 0 or features is None:
@@ -47,9 +47,11 @@ def has_few_features(prepared: Prepared) -> bool:
     if kernel.nodes is None:
         return True
     levels, variances = kernel.nodes
-    xp, n_samples = namespace(variances), prepared.problem.operator.n_samples
-    definite = xp.all(xp.take(variances, xp.asarray(levels.leaves)) > 0)
-    return bool(definite) and features.n_features <= _OF_TREE * n_samples
+    few = features.n_features <= _OF_TREE * prepared.problem.operator.n_samples
+    if levels.n_leaves > _LEAVES and not few:
+        return False
+    xp = namespace(variances)
+    return bool(xp.all(xp.take(variances, xp.asarray(levels.leaves)) > 0))
 
 
 def weight_step(
@@ -61,7 +63,7 @@ def weight_step(
 ) -> tuple[Array, Array]:
     """Return the change of C and that of its predictions.
 
-    The preconditioned residual is to fall by the factor ``rtol``, or to 0.3.
+    The preconditioned residual is to fall by the factor ``rtol``.
     """
     features, kernel = prepared.approximation.features, prepared.kernel
     assert features is not None
@@ -95,7 +97,7 @@ def weight_step(
     )
     for step in islice(steps, _ITERATIONS):
         inside = step.inside
-        if step.left <= min(rtol, _FORCING) ** 2:
+        if step.left <= rtol**2:
             break
     k = features.n_features
     inside, right = inside[:k, :], right[:k, :]
