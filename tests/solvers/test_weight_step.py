@@ -5,14 +5,16 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from okl.losses import Logistic, Softmax
+from okl.losses import Logistic, Softmax, Squared
 from okl.operators import Features, SparseFeatures
-from okl.solvers import NewtonCG
+from okl.problems import Inputs, Observed
+from okl.solvers import NewtonCG, solve
 from okl.solvers.predictor.newton_point import NewtonPoint
+from okl.solvers.predictor.newton_start import zero_point
 from okl.solvers.predictor.primal_step import primal_step
 from okl.solvers.predictor.weight_preconditioner import weight_preconditioner
 from okl.solvers.predictor.weight_step import has_few_features, weight_step
-from okl.structures import Fixed, Identity, Mean, Tree
+from okl.structures import Diagonal, Fixed, Identity, Mean, Tree
 from okl.trees import ClassTree
 from tests.samples import psd
 from tests.solvers.test_primal_step import M, N, intercepts, prepared_for, words
@@ -161,6 +163,42 @@ def test_a_step_solves_the_equations_of_any_residual(
         assert_allclose(left.sum(axis=0), 0.0, atol=1e-7 * scale * N)
     seen = prepared.kernel.multiply(prepared.approximation.features.adjoint(left))
     assert np.abs(seen).max() <= 1e-6 * scale * N
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=["id", "tree", "mean", "2"])
+@intercepts
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_entries_without_a_weight_have_no_dual_variables(structure, intercept, sparse):
+    rng = np.random.default_rng(6)
+    weights = rng.uniform(0.2, 2.0, size=(N, M)) * (rng.random((N, M)) < 0.7)
+    operator, alpha = features_of(sparse), 0.1
+    prepared = prepared_for(Logistic(), structure, intercept, operator, weights)
+    point = zero_point(prepared)
+    for _ in range(8):
+        moved = primal_step(prepared, point, alpha, 1e-12)
+        point = point if moved is None else moved
+    seen = np.abs(point.dual)
+    assert np.max(seen[weights == 0]) <= 1e-6 * np.max(seen)
+    assert_allclose(
+        alpha * point.dual, point.gradient, atol=1e-5 * alpha * np.max(seen)
+    )
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@intercepts
+def test_outputs_of_very_different_variances_are_certified(intercept, sparse):
+    # products with L are so large that rounding of scores hides the optimum: it is the
+    # dual variables that prove it
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, Y = 10.0 * rng.normal(size=(100, 8)), rng.normal(size=(100, 4))
+        weights = rng.uniform(0, 2, size=Y.shape) * (rng.random(Y.shape) < 0.7)
+        operator = SparseFeatures(sp.csr_matrix(X)) if sparse else Features(X)
+        inputs = Inputs.of(operator, fit_intercept=intercept)
+        observed = Observed(Y, Squared(), weights)
+        problem = observed.formulate(inputs, Diagonal(np.logspace(-2, 2, 4))).problem
+        solution = solve(problem, 1e-3, solver="newton_cg")
+        assert solution.certificate.status == "optimal"
 
 
 def test_a_tree_takes_fewer_iterations_than_its_eigenbasis(monkeypatch):

@@ -11,12 +11,13 @@ by, never divided by (`okl.optimization.conjugate_pairs`). A free intercept is a
 feature, constant and without a penalty, and R next to it has columns of mean zero.
 `okl.solvers.predictor.weight_preconditioner` has the preconditioner.
 
-The change E of C with R'E = X is the sum of r / alpha and of Q (Q'Q)^{-1} times what
-is left, X - R'r / alpha. Here Q is R with zeros in the rows without a weight and, where
-an intercept is free, without the mean of the other rows, so that the second term is
-zero in the former and sums to zero. So does the first, once the mean of r is taken from
-those rows. Sparse R are not turned to axes along which Q'Q is diagonal; it is
-factorised (`okl.solvers.predictor.sparse_weights`).
+The change of C is E = (r - W (R X L)) / alpha, which leaves none to entries without a
+weight. As conjugate gradients end early R'E differs from X, and Q (Q'Q)^{-1} times the
+difference is added. Here Q is R with zeros in the rows without a weight and,
+where an intercept is free, without the mean of the other rows, so that what is added is
+zero in the former and sums to zero. So does E, once its mean is taken from those rows.
+Sparse R are not turned to axes along which Q'Q is diagonal; it is factorised
+(`okl.solvers.predictor.sparse_weights`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from itertools import islice
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, column_sums, namespace
 from okl.optimization.conjugate_pairs import conjugate_pairs
+from okl.output_kernels import OutputKernel
 from okl.solvers.predictor.approximation import Prepared
 from okl.solvers.predictor.weight_preconditioner import weight_preconditioner
 
@@ -79,32 +81,46 @@ def weight_step(
         sums = column_sums(right)[None, :]
         return xp.concat([inside - features.mean.T @ sums, sums], axis=0)
 
-    def product(inside: Array, image: Array) -> Array:
+    def curved(image: Array) -> Array:
+        """Return W times the change of scores by that of X L."""
         if not centered:
-            curved = curvature.product(features.forward(image))
-            return alpha * inside + features.adjoint(curved)
-        added = image[-1:, :] - features.mean @ image[:-1, :]
+            return curvature.product(features.forward(image))
         ahead = features.forward(image[:-1, :])
-        ahead += added
-        return alpha * inside + adjoint(curvature.product(ahead))
+        ahead += image[-1:, :] - features.mean @ image[:-1, :]
+        return curvature.product(ahead)
+
+    def product(inside: Array, image: Array) -> Array:
+        return alpha * inside + adjoint(curved(image))
 
     right = adjoint(residual)
     precondition = weight_preconditioner(features, kernel, curvature, alpha, centered)
     zero = xp.zeros_like(right)
-    inside = zero
+    inside = image = zero
     steps = conjugate_pairs(
         product, precondition, (zero, zero, right), precondition(right)
     )
     for step in islice(steps, _ITERATIONS):
-        inside = step.inside
+        inside, image = step.inside, step.image
         if step.left <= rtol**2:
             break
-    k = features.n_features
-    inside, right = inside[:k, :], right[:k, :]
-    # dual variables cannot change weights along which Q is zero
-    dual, inside = features.dual_of(inside - right / alpha)
-    moved = kernel.multiply(right / alpha + inside)
-    if centered:
+    change = (residual - curved(image)) / alpha
+    return _with_weights(prepared, kernel, change, inside[: features.n_features, :])
+
+
+def _with_weights(
+    prepared: Prepared, kernel: OutputKernel, change: Array, inside: Array
+) -> tuple[Array, Array]:
+    """Return E with R'E = X, near a given one, and its predictions."""
+    features = prepared.approximation.features
+    assert features is not None
+    if prepared.problem.centered:
         counted = features.counted
-        residual = residual - counted * (column_sums(residual) / xp.sum(counted))
-    return residual / alpha + dual, features.forward(moved)
+        total = namespace(counted).sum(counted)
+        change = change - counted * (column_sums(change) / total)
+    there = features.adjoint(change)
+    missing = inside - there
+    if kernel.rank < kernel.n_outputs:  # what is off the range of L does not count
+        missing = kernel.solve(kernel.multiply(missing), 0.0 * missing)
+    # dual variables cannot change weights along which Q is zero
+    dual, more = features.dual_of(missing)
+    return change + dual, features.forward(kernel.multiply(there + more))
