@@ -67,8 +67,9 @@ def bounds(
     dual_point : array, optional
         alpha C of the fit, which a loss with kinks must have.
     tol : float, optional
-        The relative gap that is enough with smooth losses that are not quadratic: up
-        to it no second dual point is tried. With quadratic ones it is 1e-7.
+        The relative gap that is enough with a known L and a smooth loss that is not
+        quadratic: up to it no second dual point is tried. With quadratic ones it is
+        1e-7. With a learned L and other losses there is no second one.
     """
     scores = predictions + intercept
     primal = loss.value(targets, scores, weights) + alpha * (
@@ -106,8 +107,9 @@ def _best_value(
         return dual
     if not (point.exact or point.given):
         dual = _turned(point, implied, theta, predictions, primal, dual)
-    enough = _DOUBTFUL if "quadratic" in loss.capabilities else tol
-    if "smooth" not in loss.capabilities or primal - dual <= enough * abs(primal):
+    quadratic = "quadratic" in loss.capabilities
+    near = quadratic or (point.given and "smooth" in loss.capabilities)
+    if not near or primal - dual <= (_DOUBTFUL if quadratic else tol) * abs(primal):
         return dual
     # At a very small alpha residuals are differences of nearly equal numbers, which
     # lose their digits; where K is large, a little of them counts for much. On the
