@@ -20,8 +20,9 @@ A model therefore proves by itself how far it is from the optimum. P is evaluate
 its own L, coefficients and intercept; D at the C that its residuals imply, alpha C =
 minus the gradient of the loss, scaled into the domain of R* where that is bounded. At
 the optimum that is the C of the model itself, which with a known L or a quadratic loss
-is tried where the gap is wide. The gap P - D is never negative and bounds what any better model could gain. Nothing
-here knows how the model was found, and no solver is imported.
+is tried where the gap is wide. The gap P - D is never negative and bounds what any
+better model could gain. Nothing here knows how the model was found, and no solver is
+imported.
 """
 
 from __future__ import annotations
