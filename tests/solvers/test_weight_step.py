@@ -5,10 +5,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
+from okl import OutputKernelClassifier
 from okl.losses import Logistic, Softmax, Squared
 from okl.operators import Features, SparseFeatures
 from okl.problems import Inputs, Observed
 from okl.solvers import NewtonCG, solve
+from okl.solvers.predictor import weight_preconditioner as preconditioner
+from okl.solvers.predictor import weight_step as steps
 from okl.solvers.predictor.newton_point import NewtonPoint
 from okl.solvers.predictor.newton_start import zero_point
 from okl.solvers.predictor.primal_step import primal_step
@@ -202,33 +205,28 @@ def test_outputs_of_very_different_variances_are_certified(intercept, sparse):
 
 
 def test_a_tree_takes_fewer_iterations_than_its_eigenbasis(monkeypatch):
-    from okl.solvers.predictor import weight_preconditioner as module
-    from okl.solvers.predictor import weight_step
-
     rng = np.random.default_rng(0)
     paths = [f"{g}/{c}" for g in range(5) for c in range(4)]
     X = sp.random(400, 60, density=0.1, random_state=rng, format="csr")
-    from okl import OutputKernelClassifier
-
     labels = np.concatenate([paths, rng.choice(paths, 380)])
     model = OutputKernelClassifier(
         "linear", Tree(ClassTree.from_paths(paths)), 0.01, loss="softmax"
     ).set_params(fit_intercept=False, solver=NewtonCG())
     taken = []
-    pairs = weight_step.conjugate_pairs
+    pairs = steps.conjugate_pairs
 
     def counted(*args):
         for step in pairs(*args):
             taken[-1] += 1
             yield step
 
-    monkeypatch.setattr(weight_step, "conjugate_pairs", counted)
+    monkeypatch.setattr(steps, "conjugate_pairs", counted)
     taken.append(0)
     model.fit(X, labels)
     monkeypatch.setattr(
-        module,
+        preconditioner,
         "_of_tree",
-        lambda kernel, weights, alpha, free: module._of_eigenbasis(
+        lambda kernel, weights, alpha, free: preconditioner._of_eigenbasis(
             kernel.spectral(), weights, alpha
         ),
     )

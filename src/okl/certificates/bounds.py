@@ -108,8 +108,9 @@ def _best_value(
     if not (point.exact or point.given):
         dual = _turned(point, implied, theta, predictions, primal, dual)
     quadratic = "quadratic" in loss.capabilities
-    near = quadratic or (point.given and "smooth" in loss.capabilities)
-    if not near or primal - dual <= (_DOUBTFUL if quadratic else tol) * abs(primal):
+    has_second = quadratic or (point.given and "smooth" in loss.capabilities)
+    enough = _DOUBTFUL if quadratic else tol
+    if not has_second or primal - dual <= enough * abs(primal):
         return dual
     # At a very small alpha residuals are differences of nearly equal numbers, which
     # lose their digits; where K is large, a little of them counts for much. On the

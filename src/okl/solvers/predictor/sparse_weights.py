@@ -20,7 +20,7 @@ from okl.problems import Problem
 # The most that the cube of the number of features may be for each dual variable. With
 # less the factorisation costs about what it saves at a large alpha.
 _CUBE = 2e4
-# The most that squared norms of features may differ by.
+# The largest squared norm of a feature in units of the smallest, at most.
 _UNITS = 1e7
 # What is added to the diagonal of P'P, in units of its largest entry. With rounding
 # alone, fits at an alpha of 1e-6 end early where features depend on each other.
@@ -104,7 +104,7 @@ class SparseWeights:
 def takes_weights(rows: CentredRows, n_outputs: int) -> bool:
     """Tell whether steps in weights of the features of these rows pay.
 
-    They lose what dual variables do not where units of features differ by much.
+    They do not where units of features differ by much: fits would end early.
     """
     n_samples, k = rows.shape
     if rows.roots is not None or not 0 < k <= min(_PART * n_samples, _MOST):

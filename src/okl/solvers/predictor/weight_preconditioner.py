@@ -18,11 +18,12 @@ sums of L^-1, and the penalty alone acts on it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, column_sums, namespace, row_sums
 from okl.output_kernels import OutputKernel, SpectralKernel
+from okl.solvers.predictor.approximation import FeatureAxes
+from okl.solvers.predictor.sparse_weights import SparseWeights
 from okl.solvers.predictor.tree_preconditioner import FREE, nodes_of
 from okl.trees import Levels
 
@@ -31,7 +32,7 @@ Inverse = Callable[[Array], tuple[Array, Array]]
 
 
 def weight_preconditioner(
-    features: Any,
+    features: FeatureAxes | SparseWeights,
     kernel: OutputKernel,
     curvature: Curvature,
     alpha: float,
@@ -81,8 +82,8 @@ def _of_tree(
         return _eliminated(levels, variances, weights, alpha)
     xp = namespace(weights)
     added = FREE * float(xp.max(variances))
-    in_effect = xp.concat([variances[:1] + added, variances[1:]])
-    solve = _eliminated(levels, in_effect, weights, alpha)
+    with_root = xp.concat([variances[:1] + added, variances[1:]])
+    solve = _eliminated(levels, with_root, weights, alpha)
     ones = xp.ones_like(weights[:1, :])
     shared = kernel.solve(ones, 0.0 * ones)
     total = row_sums(shared)

@@ -13,8 +13,8 @@ feature, constant and without a penalty, and R next to it has columns of mean ze
 
 The change of C is E = (r - W (R X L)) / alpha, which leaves none to entries without a
 weight. As conjugate gradients end early R'E differs from X, and Q (Q'Q)^{-1} times the
-difference is added. Here Q is R with zeros in the rows without a weight and,
-where an intercept is free, without the mean of the other rows, so that what is added is
+difference is added. Here Q is R with zeros in the rows without a weight and, where an
+intercept is free, without the mean of the other rows, so that what is added is
 zero in the former and sums to zero. So does E, once its mean is taken from those rows.
 Sparse R are not turned to axes along which Q'Q is diagonal; it is factorised
 (`okl.solvers.predictor.sparse_weights`).
