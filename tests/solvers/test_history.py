@@ -176,3 +176,13 @@ def test_what_counts_as_coming_nearer():
     assert not monitor.nears
     monitor.add(2.0, 1.8)
     assert not monitor.nears
+
+
+def test_of_models_whose_gaps_are_rounding_the_last_is_the_best():
+    monitor = Monitor(GapScale(0.0), tol=1e-16, max_iter=9)
+    for dual, model in ((1 - 1e-12, "far"), (1.0, "near"), (1 + 3e-15, "nearer")):
+        monitor.add(1.0, dual, model)
+    assert monitor.best == "nearer"
+    monitor.add(1.0, 1 - 1e-12, "far again")
+    assert monitor.best == "nearer"
+    assert monitor.smallest == 2.0**-52

@@ -15,8 +15,10 @@ _PROGRESS = 1e-2
 # Relative gaps below the first are rounding, and count as equal. The distance of a
 # model from the optimum goes with the root of its gap, so that iterations may improve
 # it where the gap no longer shows it. A tolerance below rounding asks for these: a
-# solver is done after the second number of such gaps.
-_ROUNDING, _SETTLED = 2.0**-52, 4
+# solver is done after the second number of such gaps. Sums of many numbers are rounded
+# more often: gaps up to the third may be rounding too, so that none of them counts as
+# smaller than another.
+_ROUNDING, _SETTLED, _NOISE = 2.0**-52, 4, 2.0**-46
 # Above this the dual value is useless, and the gap says nothing of the model.
 _OPEN = 0.5
 # Iterations that end above this relative gap, and their tolerance, were led astray by
@@ -84,7 +86,7 @@ class Monitor:
         self.falls = self.lowest - primal > least
         closer = self.gap < self.smallest
         # of models with the same gap the later one is nearer to the optimum
-        as_close = self.gap <= self.smallest
+        as_close = self.gap <= max(self.smallest, _NOISE)
         by_objective = limited or min(self.gap, self.smallest) > _OPEN
         if self.n_iter == 1 or (primal < self.lowest if by_objective else as_close):
             self.best = model
