@@ -46,6 +46,10 @@ from okl.solvers.solution import Solution, certified
 
 # A promised decrease that rounding hides must be below this part of the last one.
 _SMALLER = 0.5
+# A start is lost if a step leaves more than this part of the objective while the
+# relative gap is still above the second number. Where the kernel has changed much, its
+# C makes probabilities 0 or 1 that are wrong, and many steps repair a few each.
+_SLOW, _LOST = 0.75, 0.9
 # Iterations without progress after which rounding is taken to be the reason.
 _STAGNATION = 10
 
@@ -84,7 +88,7 @@ class NewtonCG(Solver):
         """Iterate from the model of a neighbouring alpha or L, or from zero.
 
         It starts from zero also where zero has a lower objective than the given start,
-        and again where steps from the C of another L do not reach the tolerance.
+        and again where steps from the C of another L or kernel make no progress.
         """
         alpha, tol, max_iter, start = request
         problem, zero = prepared.problem, zero_point(prepared)
@@ -102,9 +106,9 @@ class NewtonCG(Solver):
                 start = NewtonStart(known, prepared.kernel, easy)
             point = first_point(prepared, alpha, start, zero)
         asked = Request(alpha, SAFETY * tol, max_iter, start)
-        point, monitor, easy = _iterate(prepared, asked, point)
+        point, monitor, easy = _iterate(prepared, asked, point, may_leave=not cold)
         if not cold and monitor.n_iter < max_iter and monitor.astray:
-            # no step makes progress from the C that was found for another L
+            # steps make no progress from the C that was found for another L or kernel
             return self.solve(prepared, request._replace(start=None))
         known = Neighbours() if start is None else start.duals
         end = NewtonStart(known.joined(alpha, point.dual), prepared.kernel, easy)
@@ -123,20 +127,31 @@ class NewtonCG(Solver):
 
 
 def _iterate(
-    prepared: Prepared, request: Request, point: NewtonPoint
+    prepared: Prepared,
+    request: Request,
+    point: NewtonPoint,
+    *,
+    may_leave: bool = False,
 ) -> tuple[NewtonPoint, Monitor, bool]:
-    """Take steps; return the last point, the monitor, and whether steps were easy."""
+    """Take steps; return the last point, the monitor, and whether steps were easy.
+
+    They end also where they are small far from the optimum, if they may leave the start
+    for another one.
+    """
     alpha, tol, max_iter, start = request
     problem = prepared.problem
     monitor = Monitor(problem.gap_scale, tol, max_iter, stagnation=_STAGNATION)
     steps = NewtonSteps(prepared, request)
+    before = float("inf")
     while True:
         point = point._replace(image=point.image_by(prepared.joint))
         norm = inner(point.gradient, point.image)  # the dual point is a
         dual = problem.dual_loss(point.gradient) - norm / (2 * alpha)
         gap = monitor.add(point.objective, dual)
-        if monitor.done:
+        slow = point.objective > _SLOW * before and gap > _LOST
+        if monitor.done or (may_leave and slow):
             break
+        before = point.objective
         moved = None
         if start is None and monitor.n_iter == 1:
             moved = leave_zero(prepared, point, steps, gap)
