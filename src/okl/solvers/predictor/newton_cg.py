@@ -41,14 +41,15 @@ from okl.solvers.predictor.newton_start import (
     zero_point,
 )
 from okl.solvers.predictor.newton_step import NewtonSteps
+from okl.solvers.predictor.weight_step import has_few_features
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 # A promised decrease that rounding hides must be below this part of the last one.
 _SMALLER = 0.5
-# A start is lost if a step leaves more than this part of the objective while the
-# relative gap is still above the second number. Where the kernel has changed much, its
-# C makes probabilities 0 or 1 that are wrong, and many steps repair a few each.
+# A start from a fit with another K is lost if a step leaves more than this part of the
+# objective while the relative gap is still above the second number. Where K has changed
+# much its C makes probabilities 0 or 1 that are wrong; a step repairs a few of them.
 _SLOW, _LOST = 0.75, 0.9
 # Iterations without progress after which rounding is taken to be the reason.
 _STAGNATION = 10
@@ -106,7 +107,9 @@ class NewtonCG(Solver):
                 start = NewtonStart(known, prepared.kernel, easy)
             point = first_point(prepared, alpha, start, zero)
         asked = Request(alpha, SAFETY * tol, max_iter, start)
-        point, monitor, easy = _iterate(prepared, asked, point, may_leave=not cold)
+        point, monitor, easy = _iterate(
+            prepared, asked, point, may_leave=not cold and _may_leave(prepared, start)
+        )
         if not cold and monitor.n_iter < max_iter and monitor.astray:
             # steps make no progress from the C that was found for another L or kernel
             return self.solve(prepared, request._replace(start=None))
@@ -124,6 +127,16 @@ class NewtonCG(Solver):
                 prepared, problem.curvature(point.scores), alpha, None
             ),
         )
+
+
+def _may_leave(prepared: Prepared, start: NewtonStart) -> bool:
+    """Tell whether the start is of another K, and steps from zero are no harder.
+
+    Where L is given fits with the same K share it.
+    """
+    problem = prepared.problem
+    moved = start.kernel is not prepared.kernel and problem.known() is not None
+    return moved and not has_few_features(prepared)
 
 
 def _iterate(
