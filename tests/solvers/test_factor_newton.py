@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 
 from okl import OutputKernelClassifier
 from okl.kernels import Linear
@@ -393,3 +395,13 @@ def test_the_answer_of_classes_solves_the_equations(intercept):
         sums = np.diag(p.sum(axis=0)) - p.T @ p
         shift = np.linalg.pinv(sums) @ turned(seen).sum(axis=0)
     assert_allclose(alpha * E, turned(seen - shift), atol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e5, 1e6, 1e7])
+def test_a_column_in_a_tiny_unit_is_an_inexact_fit_and_no_failure(unit):
+    X, y = make_classification(200, 12, n_informative=8, n_classes=4, random_state=0)
+    X[:, 0] *= unit
+    model = OutputKernelClassifier("linear", "low_rank", alpha=0.01, loss="softmax")
+    with pytest.warns(ConvergenceWarning, match="[Rr]ounding"):
+        model.fit(X, y)
+    assert model.certificate_.status == "stalled"

@@ -41,10 +41,10 @@ from collections.abc import Callable
 
 from okl.numerics.arrays import (
     Array,
-    definite_solver,
     eigh,
     inner,
     namespace,
+    shifted_solver,
     symmetric,
 )
 from okl.optimization.conjugate_gradient import conjugate_gradient
@@ -195,8 +195,7 @@ class FactorSteps:
 
         # the step in B of the alternation
         predicted = image @ factor
-        ridge = alpha * xp.eye(rank, dtype=factor.dtype)
-        alternate = definite_solver(predicted.T @ predicted + ridge)
+        alternate = shifted_solver(predicted.T @ predicted, alpha)
 
         def precondition(pair: Array) -> Array:
             change = across(alternate(across(pair[:rank, :].T).T).T)
