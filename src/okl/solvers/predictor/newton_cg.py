@@ -41,16 +41,16 @@ from okl.solvers.predictor.newton_start import (
     zero_point,
 )
 from okl.solvers.predictor.newton_step import NewtonSteps
-from okl.solvers.predictor.weight_step import has_few_features
 from okl.solvers.request import Request
 from okl.solvers.solution import Solution, certified
 
 # A promised decrease that rounding hides must be below this part of the last one.
 _SMALLER = 0.5
-# A start from a fit with another K is lost if a step leaves more than this part of the
-# objective while the relative gap is still above the second number. Where K has changed
-# much its C makes probabilities 0 or 1 that are wrong; a step repairs a few of them.
-_SLOW, _LOST = 0.75, 0.9
+# Where K has changed much, the C of another fit makes probabilities 0 or 1 that are
+# wrong, and a step repairs a few of them. The objective is then above so many times
+# that of the other fit. Such a start is left for zero if a step leaves more than the
+# second part of the objective while the relative gap is above the third number.
+_FAR, _SLOW, _LOST = 3.0, 0.75, 0.9
 # Iterations without progress after which rounding is taken to be the reason.
 _STAGNATION = 10
 
@@ -89,7 +89,7 @@ class NewtonCG(Solver):
         """Iterate from the model of a neighbouring alpha or L, or from zero.
 
         It starts from zero also where zero has a lower objective than the given start,
-        and again where steps from the C of another L or kernel make no progress.
+        and again where steps from the C of another L or K make little progress.
         """
         alpha, tol, max_iter, start = request
         problem, zero = prepared.problem, zero_point(prepared)
@@ -107,14 +107,14 @@ class NewtonCG(Solver):
                 start = NewtonStart(known, prepared.kernel, easy)
             point = first_point(prepared, alpha, start, zero)
         asked = Request(alpha, SAFETY * tol, max_iter, start)
-        point, monitor, easy = _iterate(
-            prepared, asked, point, may_leave=not cold and _may_leave(prepared, start)
-        )
+        far = not cold and point.objective > _FAR * start.objective
+        point, monitor, easy = _iterate(prepared, asked, point, may_leave=far)
         if not cold and monitor.n_iter < max_iter and monitor.astray:
-            # steps make no progress from the C that was found for another L or kernel
+            # steps make little progress from the C that was found for another L or K
             return self.solve(prepared, request._replace(start=None))
         known = Neighbours() if start is None else start.duals
-        end = NewtonStart(known.joined(alpha, point.dual), prepared.kernel, easy)
+        duals = known.joined(alpha, point.dual)
+        end = NewtonStart(duals, prepared.kernel, easy, point.objective)
         return certified(
             problem,
             problem.balanced_theta(point.dual, prepared.kernel),
@@ -127,16 +127,6 @@ class NewtonCG(Solver):
                 prepared, problem.curvature(point.scores), alpha, None
             ),
         )
-
-
-def _may_leave(prepared: Prepared, start: NewtonStart) -> bool:
-    """Tell whether the start is of another K, and steps from zero are no harder.
-
-    Where L is given fits with the same K share it.
-    """
-    problem = prepared.problem
-    moved = start.kernel is not prepared.kernel and problem.known() is not None
-    return moved and not has_few_features(prepared)
 
 
 def _iterate(

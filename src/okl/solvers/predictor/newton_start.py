@@ -50,14 +50,12 @@ _FAR, _FACTOR, ROUGH = 10.0, 10.0, 0.3
 
 
 class NewtonStart(NamedTuple):
-    """C at the last alphas, the L of the nearest, and whether steps were easy.
+    """Where a fit with another alpha, L or K may start."""
 
-    They were if they needed no columns of K.
-    """
-
-    duals: Neighbours
-    kernel: OutputKernel
-    easy: bool = True
+    duals: Neighbours  # C at the last alphas
+    kernel: OutputKernel  # the L of the nearest
+    easy: bool = True  # whether steps needed no columns of K
+    objective: float = float("inf")  # of the nearest
 
 
 def zero_point(prepared: Prepared) -> NewtonPoint:
