@@ -12,9 +12,9 @@ from sklearn.model_selection import KFold
 from sklearn.utils.validation import check_is_fitted
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
-from okl.estimators.search import frequent_classes
 from okl.estimators.search.forecast import Forecast
-from okl.kernels import Average, Gaussian, Laplacian, Linear, Matern
+from okl.kernels import Average, Gaussian, Laplacian, Learnable, Linear, Matern
+from okl.selection import frequent_classes
 from okl.structures import Sparse
 from tests.samples import draw
 
@@ -110,6 +110,23 @@ def test_learning_a_kernel_takes_longer_the_more_classes_share_a_row(monkeypatch
     labels = np.random.default_rng(1).integers(2, size=(600, 80))
     assert seconds(labels) < 2.2 * seconds(labels[:, :40])
     assert seconds(labels[:, :40]) > 2.2 * seconds(labels[:, :4])
+
+
+def test_a_kernel_of_very_many_classes_is_learned_from_some(monkeypatch):
+    unit = "okl.estimators.search.forecast._unit"
+    monkeypatch.setattr(unit, lambda: 2e-10)
+    rows = np.random.default_rng(0).normal(size=(600, 4))
+    classes = np.arange(600) % 60
+
+    def seconds(kernel):
+        search = OutputKernelClassifierCV(kernel, "identity", loss="softmax")
+        return search.forecast(rows, classes).seconds
+
+    named = Learnable(Gaussian(1.0))
+    few, some = seconds("auto"), seconds(named)
+    monkeypatch.setattr(frequent_classes, "_MOST", np.inf)
+    assert few < 0.5 * seconds("auto")
+    assert some == seconds(named)  # of which all classes are used
 
 
 def test_memory_of_the_decomposition_that_says_the_alphas_of_outputs():

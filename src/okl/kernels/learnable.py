@@ -17,14 +17,12 @@ class Learnable(Kernel):
     ``kernel``, in the list ``kernels``, or in a list of terms as in ``kernel=[k,
     Row()]``. Its continuous parameters and alpha are first learned for independent
     outputs, as `GradientSearchCV` with ``criterion="auto"`` learns them, starting from
-    the parameters of ``kernel``, on at most 2000 rows. For classes, and where folds
-    are needed, it is 1000; more than 30 classes or labels that would take long are left
-    to the most frequent ones. The losses ``"huber"`` and ``"quantile"`` have the
-    squared loss in their place, with targets far away drawn in, as for ``"auto"``. The
-    learned kernel is then a candidate like the others, for which alpha is chosen anew.
-    It is an error if nothing can be learned (sparse rows, a loss of one's own that is
-    not smooth, fewer than ten rows that differ). Without a kernel it is ``"auto"``,
-    which makes one from the data.
+    the parameters of ``kernel``, on at most 2000 rows (1000 by folds, as for classes).
+    The losses ``"huber"`` and ``"quantile"`` have the squared loss in their place, with
+    targets far away drawn in, as for ``"auto"``. The learned kernel is then a candidate
+    like the others, for which alpha is chosen anew. It is an error if nothing can be
+    learned (sparse rows, a loss of one's own that is not smooth, fewer than ten rows
+    that differ). Without a kernel it is ``"auto"``, which makes one from the data.
 
     Parameters
     ----------

@@ -64,13 +64,14 @@ class Descent:
         """The point of the least value."""
         return self._best
 
-    def run(self, max_iter: int) -> tuple[bool, str]:
+    def run(self, max_iter: int, *, near: bool = False) -> tuple[bool, str]:
         """Minimise; return whether the search ended by itself, and why.
 
-        Where it did not the sentence also says what to do.
+        Where it did not the sentence also says what to do. With ``near`` the first step
+        is short.
         """
         try:
-            result = self._minimise(max_iter)
+            result = self._minimise(max_iter, near)
             done, value = result.nit, np.inf
             while (
                 result.success
@@ -97,8 +98,8 @@ class Descent:
             f"{_FEWER}."
         )
 
-    def _minimise(self, max_iter: int, again: bool = False) -> OptimizeResult:
-        """Run L-BFGS-B from the best point, ``again`` with a short first step.
+    def _minimise(self, max_iter: int, near: bool) -> OptimizeResult:
+        """Run L-BFGS-B from the best point, with a short first step if ``near``.
 
         A line search that meets a plateau at a corner of the bounds goes back all the
         way, which looks like the end of the search.
@@ -106,7 +107,7 @@ class Descent:
         by_fits = self._objective.criterion.by_fits
         of_fits = by_fits and not self._objective.moves_kernel
         # the first step is the gradient, of the objective in these units
-        short = of_fits or again
+        short = of_fits or near
         unit = max(self._slope(self._best) / _FIRST, 1.0) if short else 1.0
         self._last = self._best
 

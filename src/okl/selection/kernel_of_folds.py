@@ -29,6 +29,9 @@ that hardly vary say little, and standardised they say as much as the others. On
 is taken only where it is clearly better, as units of columns mostly mean nothing. That
 is judged by the Matern kernel with one width, and only the scale that is taken goes on.
 
+Of very many classes or labels the most frequent ones are enough for all of that
+(`okl.selection.frequent_classes`). What is found is then learned on all of them.
+
 With few rows there may be a second minimum, a nearly linear kernel. To search for it
 does not pay on most sets (docs/reproductions/class_peers.md).
 """
@@ -45,6 +48,7 @@ from okl.kernels import Kernel
 from okl.problems import Observed
 from okl.selection.criteria import FoldsLikelihood
 from okl.selection.folds import Folds
+from okl.selection.frequent_classes import frequent_classes
 from okl.selection.learning import Learned
 from okl.selection.linear_plus import (
     MOST_DISTANCES,
@@ -59,6 +63,8 @@ from okl.selection.standard_rows import StandardRows
 # Most iterations of a search, whose criterion is no more exact than fits that end at a
 # tolerance; and of one that only tells whether widths pay.
 _ITERATIONS, _TRIED = 6, 3
+# And of one that starts from the kernel of some classes.
+_OF_ALL = 3
 # Relative gap of the fits to the folds.
 _TOL = 1e-6
 # By how much each width has to raise a log likelihood, and all of them at most. With a
@@ -88,8 +94,24 @@ def kernel_of_folds(
     kernel : Kernel
         On the rows of that choice.
     """
-    observed, free = choices[0].observed, choices[0].fit_intercept
-    criterion = FoldsLikelihood(observed, folds, fit_intercept=free, tol=_TOL)
+    some = frequent_classes(choices[0])
+    if some is None:
+        return _searched(choices, folds)
+    few = some.folds(folds, choices[0].observed)
+    number, kernel = _searched([some.of(rows) for rows in choices], few)
+    rows = choices[number]
+    found = rows.learned(kernel, _criterion(rows, folds), _OF_ALL, near=True)
+    return number, found.kernel
+
+
+def _criterion(rows: StandardRows, folds: Folds) -> FoldsLikelihood:
+    return FoldsLikelihood(
+        rows.observed, folds, fit_intercept=rows.fit_intercept, tol=_TOL
+    )
+
+
+def _searched(choices: Sequence[StandardRows], folds: Folds) -> tuple[int, Kernel]:
+    observed, criterion = choices[0].observed, _criterion(choices[0], folds)
     start = first_kernel(choices[0].Z.shape[1])
 
     def smooth(rows: StandardRows) -> Learned:

@@ -101,6 +101,7 @@ def learn(
     rng: np.random.Generator | None = None,
     budget: float = float("inf"),
     all_matter: bool = True,
+    near: bool = False,
 ) -> Learned:
     """Minimise a criterion over the coordinates of hyperparameters.
 
@@ -141,6 +142,8 @@ def learn(
     all_matter : bool, default=True
         Whether each parameter has to have influence where the search starts. Priors
         move one that has none there.
+    near : bool, default=False
+        Whether the search starts near its end, and the first step is to be short.
 
     Returns
     -------
@@ -176,7 +179,7 @@ def learn(
     _check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
     descent = Descent(objective, first, start, max_time, watch)
-    success, message = descent.run(max_iter)
+    success, message = descent.run(max_iter, near=near)
     theta = descent.best.theta
     best, last = objective.at(theta), Value(descent.best.criterion, 0.0)
     if criterion.by_fits:  # which started from those before

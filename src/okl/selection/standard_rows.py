@@ -34,8 +34,13 @@ class StandardRows:
     fit_intercept: bool
     row_weights: np.ndarray | None
 
-    def learned(self, start: Kernel, criterion: Criterion, max_iter: int) -> Learned:
-        """Minimise a criterion over the parameters of a kernel, at alpha = 1."""
+    def learned(
+        self, start: Kernel, criterion: Criterion, max_iter: int, *, near: bool = False
+    ) -> Learned:
+        """Minimise a criterion over the parameters of a kernel, at alpha = 1.
+
+        ``near`` is whether the search starts near its end.
+        """
         return learn(
             self.Z,
             self.observed,
@@ -49,6 +54,7 @@ class StandardRows:
             max_iter=max_iter,
             # all columns vary, but a narrow kernel is zero between rows far apart
             all_matter=False,
+            near=near,
         )
 
     def value(self, kernel: Kernel, criterion: Criterion) -> float:

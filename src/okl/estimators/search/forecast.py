@@ -12,37 +12,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from time import perf_counter, process_time
-from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy.linalg import eigh
 
 from okl.estimators.search.alphas_of_outputs import is_for_each
+from okl.estimators.search.forecast_learning import (
+    PRODUCT,
+    of_learning,
+    of_learning_again,
+)
 from okl.estimators.search.forecast_memory import (
     grid_length,
     memory_of,
     n_columns,
     training_share,
 )
-from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.stages import FIRST_ALPHAS, FIRST_ROWS, Search
 from okl.estimators.search.to_be_learned import learnables
 from okl.estimators.search.trials import Experiment
-from okl.kernels import Learnable
 from okl.operators import RowBlocks
-from okl.selection.learning import n_parts
-from okl.selection.likeliest_kernel import (
-    ROWS_PER_WIDTH,
-    SOME_ROWS,
-    learns_widths,
-    widths_may_fit_noise,
-)
 from okl.structures import Identity, Structure
 
-# Rows of the decomposition that is timed; a multiplication and addition in a product of
-# matrices takes a tenth of a decomposition's share of one entry cubed.
-_TIMED, _PRODUCT = 600, 0.1
+# Rows of the decomposition that is timed.
+_TIMED = 600
 # A fit takes ten to twenty products with the kernel matrix with L known, fifty and more
 # with L learned; what it does besides takes as long as three times as many. A product
 # with a few columns takes as long as one with _FEW: it is spent on reading the matrix.
@@ -51,20 +45,6 @@ _TIMED, _PRODUCT = 600, 0.1
 _KNOWN, _LEARNED, _FEW, _LABELS, _ROBUST = 60.0, 240.0, 40, 20.0, 0.4
 # In an eigenbasis, with L learned: products of coordinates with matrices of outputs.
 _INSIDE = 400.0
-# Evaluations of a likelihood while a kernel is learned: of one width for all columns
-# (as many as of all widths, where a kernel of tasks is learned once more),
-# of a width for each, from a second start as well, and from all rows in the end. How
-# many decompositions each is worth, and products with one column, for the kernel and
-# its derivatives, what a column of X adds to the distances, and a target to arrays of
-# targets, besides its part of four products. For other losses each takes as long as
-# four fits to every fold, for the value and the derivative, and some milliseconds for
-# each fold at least. Where the outputs are classes of one row they share its second
-# derivative: fits take more steps the more there are, twice as long with _CLASSES.
-_ONE_WIDTH, _EVALUATIONS, _SECOND_START, _LAST_EVALUATIONS = 30.0, 90.0, 30.0, 15.0
-_FACTORISED, _DIFFERENTIATED, _DISTANCES, _TARGET = 0.5, 1500.0, 6.0, 300.0
-_EVALUATIONS_OF_FOLDS, _OF_FOLD, _FOLD_SECONDS, _CLASSES = 70.0, 4.0, 4e-3, 50.0
-# Learning a kernel that was named takes as long as that if it has so many parts.
-_PARTS = 8.0
 # Seconds of a block of rows of a matrix that is not stored, however few they are.
 _BLOCK = 4e-5
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
@@ -101,8 +81,9 @@ class Forecast:
         sizes = sorted(
             n_columns(kernel, second.X, decomposes=decomposes) for kernel in kernels
         )
-        seconds = _of_learning(search.learning)
-        seconds *= sum(_parts(one) for one in learnables(kernels)) / _PARTS
+        seconds = sum(
+            of_learning(search.learning, one, _unit()) for one in learnables(kernels)
+        )
         if search.has_first_stage:
             few, alphas = min(n, FIRST_ROWS), grid_length(first)
             sizes_there = [min(size, few) for size in sizes]
@@ -118,7 +99,7 @@ class Forecast:
             if is_for_each(second.alpha_per_output) and of_folds:
                 seconds += _of_trial(second, n, size, [Identity()], alphas, decomposes)
         if search.learns_again:
-            seconds += _of_learning_again(search.learning)
+            seconds += of_learning_again(search.learning, _unit())
             seconds += _of_trial(
                 second, n, chosen[-1], structures[-1:], alphas, decomposes
             )
@@ -164,9 +145,9 @@ def _of_trial(
     m = experiment.targets.observed.n_outputs
     learned = sum("known" not in s.capabilities for s in structures)
     known = len(structures) - learned
-    kernel_matrix = n * size * experiment.X.shape[1] * _PRODUCT
+    kernel_matrix = n * size * experiment.X.shape[1] * PRODUCT
     if experiment.folds is None:
-        products = n_alphas * known * 2 * n * size * m * _PRODUCT
+        products = n_alphas * known * 2 * n * size * m * PRODUCT
         work, n_fits = n * size**2 + products, n_alphas * known
         return _unit() * (kernel_matrix + work) + _SCORED * n_fits
     n_folds = len(experiment.folds)
@@ -175,9 +156,9 @@ def _of_trial(
     columns = min(size, rows)
     if decomposes:
         # of the block, and of held-out rows with its eigenvectors
-        work = rows * columns**2 + (n - rows) * rows * columns * _PRODUCT
+        work = rows * columns**2 + (n - rows) * rows * columns * PRODUCT
         # outputs are reduced to as many as there are rows
-        of_fit = _INSIDE * rows * min(m, rows) ** 2 * _PRODUCT
+        of_fit = _INSIDE * rows * min(m, rows) ** 2 * PRODUCT
         work += n_alphas * learned * of_fit
         of_all_rows = float(n * size**2 * bool(known))  # for the grid
         each = known * _SCORED + learned * (_SCORED + _INSIDE_FIT)
@@ -189,7 +170,7 @@ def _of_trial(
         longer = 1 + of_labels * m / _LABELS
         longer *= _ROBUST if "robust" in of_loss else 1.0
         products = known * _KNOWN + learned * _LEARNED * longer
-        work = n_alphas * products * rows * columns * max(width, _FEW) * _PRODUCT
+        work = n_alphas * products * rows * columns * max(width, _FEW) * PRODUCT
         of_all_rows = 0.0
         smooth = "smooth" in of_loss
         each = known * _KNOWN_FIT * (1.0 if smooth else _KINKS)
@@ -200,76 +181,6 @@ def _of_trial(
     of_folds = n_folds * (_unit() * work + each * n_alphas)
     at_once = min(effective_n_jobs(experiment.n_jobs), n_folds)
     return _unit() * (kernel_matrix + of_all_rows) + of_folds / at_once
-
-
-def _parts(learnable: Learnable) -> float:
-    """Return how many parts count for a kernel that is learned."""
-    return _PARTS if learnable.kernel is None else n_parts(learnable.kernel)
-
-
-def _of_learning(learning: KernelLearning | None) -> float:
-    """Return the seconds that a kernel takes to be learned."""
-    if learning is None:
-        return 0.0
-    n, m = learning.observed.targets.shape
-    if learning.folds:
-        of_classes = "differences" in learning.observed.loss.capabilities
-        longer = 1 + of_classes * m / _CLASSES
-        work = _OF_FOLD * _KNOWN * longer * n**2 * m * _PRODUCT
-        each = len(learning.folds) * (_unit() * work + _FOLD_SECONDS)
-        of_kernel = _unit() * _of_kernel_and_derivatives(n, learning.X.shape[1])
-        return _EVALUATIONS_OF_FOLDS * (each + of_kernel)
-    # targets of a loss that bears outliers are drawn in, and drawn in again
-    times = 1 + ("robust" in learning.observed.loss.capabilities)
-    return times * _of_closed_form(learning)
-
-
-def _of_closed_form(learning: KernelLearning) -> float:
-    """Return the seconds that a kernel takes to be learned by the squared loss."""
-    (n, m), weights = learning.observed.targets.shape, learning.observed.weights
-    d, sizes = learning.X.shape[1], np.array([n])
-    evaluations = _evaluations(n, d)
-    if not learning.observed.complete and weights is not None:
-        # a factorisation for each output, which has rows of its own
-        return evaluations * _of_likelihood((weights > 0).sum(axis=0), d, 1)
-    enough = max(SOME_ROWS, ROWS_PER_WIDTH * d)
-    if n < 2 * enough:
-        return evaluations * _of_likelihood(sizes, d, m)
-    of_some = _evaluations(n // (n // enough), d)
-    of_some *= _of_likelihood(sizes / (n // enough), d, m)
-    return of_some + _LAST_EVALUATIONS * _of_likelihood(sizes, d, m)
-
-
-def _of_learning_again(learning: KernelLearning | None) -> float:
-    """Return the seconds that a kernel of tasks takes once more."""
-    assert learning is not None
-    assert learning.of_tasks is not None
-    n, d = learning.of_tasks.X.shape
-    return _ONE_WIDTH * _of_likelihood(np.array([n]), d, 1)
-
-
-def _evaluations(n_samples: int, n_features: int) -> float:
-    """Return how often a likelihood is evaluated while a kernel is learned."""
-    if not learns_widths(n_samples, n_features):
-        return _ONE_WIDTH
-    again = widths_may_fit_noise(n_samples, n_features)
-    return _EVALUATIONS + again * _SECOND_START
-
-
-def _of_likelihood(sizes: np.ndarray, n_features: int, n_outputs: int) -> float:
-    """Return the seconds of a likelihood, of so many rows for each factorisation.
-
-    Each is of the targets of so many outputs.
-    """
-    work = _FACTORISED * sizes**3.0
-    work += _of_kernel_and_derivatives(sizes, n_features)
-    work += n_outputs * sizes * (_TARGET + 4 * _PRODUCT * sizes)
-    return _unit() * float(np.sum(work))
-
-
-def _of_kernel_and_derivatives(n_samples: Any, n_features: int) -> Any:
-    """Return the work on a kernel that is learned, and on its derivatives."""
-    return (_DIFFERENTIATED * _PRODUCT + _DISTANCES * n_features) * n_samples**2.0
 
 
 @cache

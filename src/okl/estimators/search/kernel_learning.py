@@ -224,7 +224,7 @@ def _learnable(
     matrix: Observed, lengths: np.ndarray, random_state: Any
 ) -> tuple[np.ndarray, Observed, Folds]:
     """Return the numbers of rows to learn from, their outputs, and the folds."""
-    kept, some = of_learnable_outputs(matrix, random_state)
+    kept, some = of_learnable_outputs(matrix)
     folds: Folds = []
     if some is not None and not in_closed_form(some):
         folds = folds_of(some, lengths[kept], random_state)

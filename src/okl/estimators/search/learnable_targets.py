@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from okl.estimators.search.frequent_classes import most_frequent
 from okl.losses import Logistic, Softmax
 from okl.problems import Observed
 from okl.selection.folds import N_FOLDS, Folds
@@ -91,32 +90,25 @@ def _pooled(observed: Observed) -> Observed:
     return Observed(targets, observed.loss, weights * tasks.spread(several))
 
 
-def of_learnable_outputs(
-    observed: Observed, random_state: Any
-) -> tuple[np.ndarray, Observed | None]:
+def of_learnable_outputs(observed: Observed) -> tuple[np.ndarray, Observed | None]:
     """Return the numbers of rows to learn from, and their outputs that vary enough.
 
     Where each row has one class, the rows of a class that is left out are left out too.
-    Of very many classes or labels only the most frequent are kept.
     """
+    targets = observed.targets
+    rows = np.arange(len(targets))
     if _is_softmax(observed):
-        stays = observed.targets > 0
-        frequency = np.count_nonzero(stays, axis=0)
-        outputs, fewest = np.flatnonzero(frequency > 1), 2
+        counts = targets.sum(axis=0)
+        outputs = np.flatnonzero(counts > 1)
+        rows = np.flatnonzero(targets[:, outputs].sum(axis=1) > 0)
+        enough = len(outputs) > 1
     else:
-        stays = _counted(observed)
-        present = np.count_nonzero(stays & (observed.targets > 0), axis=0)
-        frequency = np.minimum(present, np.count_nonzero(stays, axis=0) - present)
-        outputs, fewest = np.flatnonzero(_varying(observed, _FEWEST)), 1
-    rows = np.arange(len(stays))
-    if len(outputs) < fewest:
-        return rows, None
-    if not in_closed_form(observed):
-        some = most_frequent(frequency[outputs], stays[:, outputs], random_state)
-        outputs = outputs[some]
-    if _is_softmax(observed) or observed.weights is not None:
-        rows = np.flatnonzero(stays[:, outputs].any(axis=1))
-    return rows, observed.restrict(rows).of_outputs(outputs)
+        outputs = np.flatnonzero(_varying(observed, _FEWEST))
+        if observed.weights is not None:
+            weights = np.broadcast_to(observed.weights, targets.shape)
+            rows = np.flatnonzero(weights[:, outputs].any(axis=1))
+        enough = len(outputs) > 0
+    return rows, observed.restrict(rows).of_outputs(outputs) if enough else None
 
 
 def why_not_learnable(observed: Observed) -> str:
@@ -203,16 +195,13 @@ def _is_softmax(observed: Observed) -> bool:
 
 def _varying(observed: Observed, fewest: int) -> np.ndarray:
     """Tell which outputs have so many targets, not all the same."""
-    targets, counted = observed.targets, _counted(observed)
+    targets, weights = observed.targets, observed.weights
+    counted = np.ones(targets.shape, dtype=bool)
+    if weights is not None:
+        counted = np.broadcast_to(weights > 0, targets.shape)
     lowest = np.where(counted, targets, np.inf).min(axis=0)
     highest = np.where(counted, targets, -np.inf).max(axis=0)
     return (counted.sum(axis=0) >= fewest) & (lowest < highest)
-
-
-def _counted(observed: Observed) -> np.ndarray:
-    """Tell which targets count."""
-    weights = np.ones((1, 1)) if observed.weights is None else observed.weights
-    return np.broadcast_to(weights > 0, observed.targets.shape)
 
 
 def lengths_of(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
