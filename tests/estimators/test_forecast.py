@@ -123,10 +123,10 @@ def test_a_kernel_of_very_many_classes_is_learned_from_some(monkeypatch):
         return search.forecast(rows, classes).seconds
 
     named = Learnable(Gaussian(1.0))
-    few, some = seconds("auto"), seconds(named)
+    of_some, of_all = seconds("auto"), seconds(named)
     monkeypatch.setattr(frequent_classes, "_MOST", np.inf)
-    assert few < 0.5 * seconds("auto")
-    assert some == seconds(named)  # of which all classes are used
+    assert of_some < 0.5 * seconds("auto")
+    assert of_all == seconds(named)
 
 
 def test_memory_of_the_decomposition_that_says_the_alphas_of_outputs():

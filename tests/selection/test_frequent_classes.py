@@ -10,7 +10,6 @@ from okl.problems import Observed
 from okl.selection import frequent_classes as chosen
 from okl.selection import kernel_of_folds as recipe
 from okl.selection.frequent_classes import frequent_classes, sizes_to_learn_from
-from okl.selection.linear_plus import first_kernel
 from okl.selection.standard_rows import StandardRows
 
 COUNTS = np.array([9, 2, 7, 7, 3, 8, 7])
@@ -40,9 +39,7 @@ def test_the_most_frequent_classes_are_kept_with_their_rows():
     assert_array_equal(some.rows, np.flatnonzero(np.isin(CODES, some.classes)))
     few = some.of(CLASSES)
     assert_array_equal(few.Z, Z[some.rows])
-    assert_array_equal(
-        few.observed.targets, np.eye(7)[CODES[some.rows]][:, [0, 3, 5, 6]]
-    )
+    assert_array_equal(few.observed.targets, np.eye(7)[CODES[some.rows]][:, kept])
     assert sizes_to_learn_from(CLASSES.observed) == (31, 4)
 
 
@@ -56,15 +53,14 @@ def test_what_classes_are_called_does_not_matter():
 
 def test_folds_are_those_of_the_rows_that_are_kept():
     some = frequent_classes(CLASSES)
-    folds = some.folds(FOLDS, CLASSES.observed)
+    folds = some.folds(FOLDS, 43)
     assert len(folds) == 2
     for (train, test), (few, held_out) in zip(FOLDS, folds, strict=True):
-        assert_array_equal(some.rows[few], train[np.isin(CODES[train], some.classes)])
-        assert_array_equal(
-            some.rows[held_out], test[np.isin(CODES[test], some.classes)]
-        )
+        for numbers, rows in ((few, train), (held_out, test)):
+            kept = np.isin(CODES[rows], some.classes)
+            assert_array_equal(some.rows[numbers], rows[kept])
     alone = [(np.flatnonzero(CODES != 1), np.flatnonzero(CODES == 1)), *FOLDS]
-    assert len(some.folds(alone, CLASSES.observed)) == 2  # nothing is held out there
+    assert len(some.folds(alone, 43)) == 2  # nothing is held out there
 
 
 def test_weights_of_rows_are_kept():
@@ -120,13 +116,14 @@ def test_numbers_are_all_used():
     assert frequent_classes(rows_of(np.eye(7)[CODES], Squared())) is None
 
 
-def test_the_last_steps_are_of_all_classes(monkeypatch):
-    sizes = []
+def test_the_last_steps_are_of_all_classes():
+    sizes, found = [], []
 
     class Spy(StandardRows):
         def learned(self, start, criterion, max_iter, *, near=False):
             sizes.append((len(self.Z), criterion.observed.n_outputs, max_iter, near))
-            return super().learned(start, criterion, max_iter, near=near)
+            found.append(super().learned(start, criterion, max_iter, near=near))
+            return found[-1]
 
     rows = Spy(Z, CLASSES.observed, True, None)
     number, kernel = recipe.kernel_of_folds([rows], FOLDS)
@@ -134,7 +131,7 @@ def test_the_last_steps_are_of_all_classes(monkeypatch):
     *few, last = sizes
     assert {size[:2] for size in few} == {(31, 4)}
     assert last == (43, 7, recipe._OF_ALL, True)
-    assert kernel.get_params().keys() >= first_kernel(2).get_params(deep=False).keys()
+    assert kernel is found[-1].kernel
 
 
 def test_a_column_that_tells_only_rare_classes_apart_counts():
@@ -146,5 +143,5 @@ def test_a_column_that_tells_only_rare_classes_apart_counts():
     X = centres[codes]
     X[:, :2] += 0.5 * rng.normal(size=(64, 2))
     model = OutputKernelClassifierCV(cv=3, random_state=0).fit(X, codes)
-    assert model.feature_relevances_.shape == (4,)
+    assert np.all(model.feature_relevances_ > 0)
     assert model.score(X[codes >= 4], codes[codes >= 4]) > 0.9

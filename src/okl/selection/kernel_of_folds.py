@@ -97,7 +97,7 @@ def kernel_of_folds(
     some = frequent_classes(choices[0])
     if some is None:
         return _searched(choices, folds)
-    few = some.folds(folds, choices[0].observed)
+    few = some.folds(folds, len(choices[0].Z))
     number, kernel = _searched([some.of(rows) for rows in choices], few)
     rows = choices[number]
     found = rows.learned(kernel, _criterion(rows, folds), _OF_ALL, near=True)
@@ -111,6 +111,7 @@ def _criterion(rows: StandardRows, folds: Folds) -> FoldsLikelihood:
 
 
 def _searched(choices: Sequence[StandardRows], folds: Folds) -> tuple[int, Kernel]:
+    """Return the scale that is taken, and the best kernel on it, of all classes."""
     observed, criterion = choices[0].observed, _criterion(choices[0], folds)
     start = first_kernel(choices[0].Z.shape[1])
 
