@@ -40,6 +40,7 @@ NAMES = (
     "larger_fits",
     "peak_memory",
     "forecasts",
+    "many_classes",
 )
 # What does not depend on the number of threads is measured with the last one only.
 _ONCE = ("decompositions", "peak_memory", "forecasts")
