@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import (
     GroupKFold,
+    KFold,
     LeaveOneOut,
     RepeatedStratifiedKFold,
     StratifiedKFold,
@@ -590,7 +591,7 @@ def test_of_complex_targets_no_entries_are_shown():
 
 def test_a_class_in_one_fold_only_is_an_error_of_nobody():
     y = np.array([0] * 5 + [1] * 4 + [2])
-    with pytest.warns(UserWarning, match="1 of 3 classes .*the 3 folds: 2, .* 1 row "):
+    with pytest.warns(UserWarning, match="1 of 3 classes has a single row: 2"):
         model = OutputKernelClassifierCV("rbf", alphas=2, cv=3).fit(X, y)
     assert np.all(np.isfinite(model.scores_))
 
@@ -858,3 +859,34 @@ def test_folds_of_tasks_are_to_be_given_as_a_list():
         search.set_params(cv=splitter).fit(X, y, task=task)
     search.set_params(cv=list(splitter.split(X, task))).fit(X, y, task=task)
     assert search.scores_.shape[-1] == 2
+
+
+def notes_of(labels, cv=None):
+    """Return what a search says of classes that folds lack."""
+    rows = np.random.default_rng(0).normal(size=(len(labels), 2))
+    search = OutputKernelClassifierCV("rbf", alphas=[1.0, 0.1], cv=cv)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        search.fit(rows, labels)
+    texts = [str(warning.message) for warning in caught]
+    return [text for text in texts if "row" in text and "alpha" not in text]
+
+
+@pytest.mark.parametrize("cv", [None, 2])
+def test_of_classes_of_one_row_only_that_is_said(cv):
+    # no folds can both learn and test them
+    (text,) = notes_of(["a", "b"] * 20 + ["rare", "once"], cv)
+    assert text.startswith("2 of 4 classes have a single row: 'once', 'rare'.")
+    assert "no other folds would help" in text
+
+
+def test_fewer_folds_are_advised_where_they_help():
+    labels = ["a", "b"] * 20 + ["rare"] * 3
+    (text,) = notes_of(labels)
+    assert "'rare', the first of which has 3 rows in all. Use at most 3 folds, " in text
+    assert notes_of(labels, 3) == []
+    groups = KFold(3).split(np.zeros(43))  # the last one has them all
+    tested, trained = notes_of(labels, list(groups))
+    assert "Use folds with rows of every class, or merge" in tested
+    assert "no rows of the class 'rare' (fold 2)" in trained
+    assert trained.endswith("as StratifiedKFold makes them.")

@@ -361,7 +361,7 @@ def test_a_fold_without_an_output_is_noticed():
     search = OutputKernelRegressorCV("linear", "identity", alphas=ALPHAS, cv=KFold(4))
     with pytest.warns(UserWarning, match=r"1 of 4 .* output 1 \(fold 0\)"):
         search.fit(X, Y)
-    y = np.array([0] * 10 + [1] * 9 + [2])
+    y = np.array([0] * 10 + [1] * 8 + [2] * 2)
     search = OutputKernelClassifierCV("linear", "identity", alphas=ALPHAS, cv=KFold(4))
     with pytest.warns(UserWarning, match=r"1 of 4 .* class 2 \(fold 3\)"):
         search.fit(X, y)

@@ -1,7 +1,8 @@
 """Notes on classes, or outputs, of which folds have too few rows.
 
 A class may have no row in the test part of a fold; and one without rows in the training
-part cannot be learned there, unless it has relatives in a tree.
+part cannot be learned there, unless it has relatives in a tree. A class of a single row
+is never both learned and tested, whatever the folds: of it nothing else is said.
 """
 
 from __future__ import annotations
@@ -20,9 +21,13 @@ _MOST = 5
 # One of them, and several.
 _CLASSES = ("class", "classes")
 # What that means for the scores.
-_LEARNED = (
+_LOWER = (
     "They cannot be learned in these folds, so the scores are lower than those of a "
-    "fit to all rows. Use more folds, or folds that train on some of each."
+    "fit to all rows. "
+)
+_LEARNED = _LOWER + "Use more folds, or folds that train on some of each."
+_STRATIFIED = (
+    f"{_LOWER}Use folds that train on some of each, as StratifiedKFold makes them."
 )
 _LEFT_OUT = (
     "They cannot be learned in these folds, and their rows are left out of the scores "
@@ -38,12 +43,15 @@ def notes_of_classes(
     rows = observed.counted()
     classes, counts = np.unique(y[rows], return_counts=True)
     tested = [y[np.intersect1d(test, rows)] for _, test in folds]
-    yield from _untested(classes, counts, tested)
     lacking = [
         np.setdiff1d(classes, y[np.intersect1d(train, rows)]) for train, _ in folds
     ]
+    several = counts > 1
+    yield from _untested(classes, counts, several, tested)
     if not observed.related:
-        yield from _untrained(_CLASSES, "rows", lacking)
+        yield from _of_one_row(classes, several, lacking)
+        lacking = [np.intersect1d(few, classes[several]) for few in lacking]
+        yield from _untrained(_CLASSES, "rows", lacking, _STRATIFIED)
     elif fit_intercept:
         parts = zip(folds, lacking, strict=True)
         lacking = [
@@ -80,10 +88,29 @@ def notes_of_outputs(
     yield from _untrained(kind, "targets", lacking, _LEARNED if judged else _LEFT_OUT)
 
 
-def _untested(
-    classes: np.ndarray, counts: np.ndarray, tested: list[np.ndarray]
+def _of_one_row(
+    classes: np.ndarray, several: np.ndarray, lacking: list[np.ndarray]
 ) -> Iterator[str]:
-    """Yield notes on classes without a row in the test part of some fold.
+    """Yield a note on classes whose only row is held out by some fold."""
+    alone = np.intersect1d(classes[~several], np.concatenate(lacking))
+    if len(alone):
+        one = len(alone) == 1
+        yield (
+            f"{len(alone)} of {len(classes)} classes {'has' if one else 'have'} a "
+            f"single row: {listed(alone, _MOST)}. A fold that tests it trains on none, "
+            "which lowers the scores of all candidates alike, and no other folds would "
+            f"help. Merge {'it' if one else 'them'} with other classes, or leave out "
+            f"{'its row' if one else 'their rows'}, to have scores without that."
+        )
+
+
+def _untested(
+    classes: np.ndarray,
+    counts: np.ndarray,
+    several: np.ndarray,
+    tested: list[np.ndarray],
+) -> Iterator[str]:
+    """Yield a note on classes of several rows that some fold does not test.
 
     A fold that tests fewer rows than there are classes cannot have some of each.
     """
@@ -91,15 +118,16 @@ def _untested(
     for labels in tested:
         if len(labels) >= len(classes):
             lacking |= ~np.isin(classes, labels)
-    few = np.flatnonzero(lacking)
+    few = np.flatnonzero(lacking & several)
     if len(few):
         rarest = few[np.argsort(counts[few], kind="stable")]
         rows = int(counts[rarest[0]])
+        fewer = f"at most {rows} folds, or " if rows < len(tested) else ""
         yield (
             f"{len(few)} of {len(classes)} classes have no test row in some of the "
             f"{len(tested)} folds: {listed(classes[rarest], _MOST)}, the first of "
-            f"which has {rows} row{'s' * (rows > 1)} in all. Use fewer folds, folds "
-            "with rows of every class, or merge rare classes."
+            f"which has {rows} rows in all. Use {fewer}folds with rows of every class, "
+            "or merge rare classes."
         )
 
 
