@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_score
 from sklearn.preprocessing import normalize
@@ -18,6 +18,7 @@ from okl import (
     OutputKernelClassifierCV,
     OutputKernelRegressor,
     OutputKernelRegressorCV,
+    certify,
 )
 from okl.coding.tasks import Tasks
 from okl.estimators.search import kernel_learning
@@ -343,7 +344,7 @@ def words(size):
     """Draw counts of words of three classes, texts longer and longer by a size."""
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
-    of_class = rng.dirichlet(np.full(20, 0.5), size=3)
+    of_class = rng.dirichlet(np.full(120, 0.1), size=3)
     lengths = np.round(20 * np.exp(size * rng.normal(size=60))).astype(int) + 2
     counts = [rng.multinomial(n, of_class[c]) for n, c in zip(lengths, y, strict=True)]
     return csr_array(np.array(counts, dtype=float)), lengths, y
@@ -360,6 +361,25 @@ def test_sparse_rows_have_the_kernel_that_predicts_better():
     model = regressor().fit(counts, lengths)
     assert isinstance(model.kernel_, Linear)
     assert len(set(map(repr, model.cv_results_["param_kernel"]))) == 2
+
+
+def test_sparse_rows_of_few_columns_are_as_dense_ones():
+    # categories, not texts, whatever share of the numbers are zero
+    rng = np.random.default_rng(0)
+    levels = rng.integers(6, size=(60, 2))
+    X = np.hstack([rng.normal(size=(60, 2)), *np.eye(6)[levels].transpose(1, 0, 2)])
+    Y = np.column_stack([X[:, 0] * X[:, 1], X[:, 0] + levels[:, 1]])
+    y = (Y[:, 0] > 0).astype(int)
+    for model, targets in ((regressor(), Y), (classifier(), y)):
+        dense = clone(model).fit(X, targets)
+        few = model.fit(csr_array(X), targets)
+        assert_array_equal(few.predict(csr_array(X)), dense.predict(X))
+        assert_array_equal(few.predict(X), dense.predict(csr_array(X)))
+        assert_array_equal(few.feature_relevances_, dense.feature_relevances_)
+        assert certify(few, csr_array(X), targets).status == "optimal"
+        assert certify(few, X, targets).status == "optimal"
+        named = clone(model).set_params(kernel="linear").fit(csr_array(X), targets)
+        assert issparse(named.X_fit_)
 
 
 def test_sparse_rows_of_one_length_have_the_linear_kernel():

@@ -126,7 +126,7 @@ def test_a_structure_that_is_named_may_share_intercepts(fitted):
         ({"structures": "mean"}, np.asarray),
         ({"kernel": "rbf"}, np.asarray),
         ({"kernels": "short_list"}, np.asarray),
-        ({}, scipy.sparse.csr_array),
+        ({}, lambda X: scipy.sparse.csr_array(np.tile(X, 101))),
     ],
     ids=["structure", "kernel", "kernels", "sparse"],
 )

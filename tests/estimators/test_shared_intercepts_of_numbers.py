@@ -161,7 +161,7 @@ def test_targets_that_are_not_normalised_have_a_constant_of_their_size():
         ({"structures": "mean"}, np.asarray),
         ({"kernel": "rbf"}, np.asarray),
         ({"kernels": "short_list"}, np.asarray),
-        ({}, csr_array),
+        ({}, lambda X: csr_array(np.tile(X, 101))),
     ],
     ids=["structure", "kernel", "kernels", "sparse"],
 )

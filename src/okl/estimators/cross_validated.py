@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.callback import with_callbacks
 from sklearn.metrics import check_scoring
@@ -29,6 +30,7 @@ from okl.estimators.search.candidates import (
     WAYS,
     check_candidates,
     given_structures,
+    is_open,
 )
 from okl.estimators.search.forecast import Forecast
 from okl.estimators.search.judge import StandIn
@@ -52,6 +54,9 @@ from okl.selection.folds import refuse_generator, splitter_of
 from okl.selection.path import check_alphas
 from okl.solvers import solve_path
 from okl.structures import Structure
+
+# Sparse rows of so many columns are no texts, but hold encoded categories.
+_FEW_COLUMNS = 100
 
 
 class CrossValidated(OutputKernelModel):
@@ -107,6 +112,15 @@ class CrossValidated(OutputKernelModel):
             scorer = check_scoring(self, scoring=self.scoring)
             router.add(scorer=scorer, method_mapping=to_score)
         return router
+
+    def _validate_rows(self, X: Any, *, reset: bool, **check_params: Any) -> Any:
+        """Check X; sparse rows of few columns become dense if a kernel is learned."""
+        found = super()._validate_rows(X, reset=reset, **check_params)
+        rows, *targets = found if isinstance(found, tuple) else (found,)
+        few = issparse(rows) and rows.shape[1] <= _FEW_COLUMNS
+        if few and self.kernels is None and is_open(self.kernel, None):
+            rows = rows.toarray()
+        return (rows, *targets) if targets else rows
 
     def _checked_loss(self) -> Loss:
         check_flag(self.fit_intercept, "fit_intercept", self._other_intercept)

@@ -82,9 +82,9 @@ def _refuse_cells(X: Any, error: Exception) -> None:
         raise ValueError(
             "Columns must be numbers, and some cells are not, in "
             f"{listed_columns(found)}. Encode such columns before the fit: in a "
-            "pipeline with sklearn.compose.ColumnTransformer by OneHotEncoder, by "
-            "OrdinalEncoder where values have an order, or by TfidfVectorizer where "
-            "they are texts; or leave them out."
+            "pipeline with sklearn.compose.ColumnTransformer by "
+            "OneHotEncoder(sparse_output=False), by OrdinalEncoder where values have "
+            "an order, or by TfidfVectorizer where they are texts; or leave them out."
         ) from error
     unread = [repr(name) for name, _, cells in columns_of(X) if _hides_na(cells)]
     if unread:
