@@ -321,3 +321,36 @@ def test_a_grid_is_gone_through_once(monkeypatch):
     assert np.ndim(model.alpha_) == 1
     assert asked[0] == 25
     assert set(asked[1:]) == {1}  # of the outputs that have one in common
+
+
+def with_gross_errors(seed, size):
+    """Return rows, outputs without noise to speak of, and the same with errors."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(360, 10))
+    true = X @ rng.normal(size=(10, 5)) / 10**0.5
+    Y = (true + 0.1 * rng.normal(size=true.shape))[:60]
+    Y[rng.choice(60, 4, replace=False), 4] += rng.choice([-1, 1], 4) * size
+    return X, true, Y
+
+
+@pytest.mark.parametrize("structure", ["identity", "frobenius"])
+@pytest.mark.parametrize("size", [10, 30])
+def test_gross_errors_in_one_output_leave_the_others_alone(structure, size):
+    worst = []
+    for seed in range(5):
+        X, true, Y = with_gross_errors(seed, size)
+        model = quiet(OutputKernelRegressorCV(structures=structure), X[:60], Y)
+        errors = np.mean((model.predict(X[60:]) - true[60:]) ** 2, axis=0)
+        worst.append(np.max((errors / true[60:].var(axis=0))[:4]))
+    # by themselves they have .001 to .01
+    assert max(worst) < 0.05
+
+
+def test_an_output_without_noise_does_not_decide_for_all():
+    # the alpha of the others is the one they have without it
+    X, Y = drawn(0.5, 0.5, 0.5, 0.0)
+    alone = quiet(OutputKernelRegressorCV(KERNEL), X, Y[:, :3]).alpha_
+    together = quiet(OutputKernelRegressorCV(KERNEL), X, Y).alpha_
+    assert np.ndim(alone) == 0
+    assert together[3] < together[0] / 10
+    assert_allclose(together[:3], together[0])

@@ -30,8 +30,8 @@ from okl.structures.scaled import is_scalable
 
 AUTO = "auto"
 # What an alpha of its own has to be worth to an output: a rise of the log likelihood
-# of the errors of rows left out, and a fall of their squares that chance hardly ever
-# gives to any of the outputs.
+# of the errors of rows left out, and a fall of their squares, or of their sizes, that
+# chance hardly ever gives to any of the outputs.
 _LIKELIER, _CHANCE = 3.0, 0.025
 # An output with fewer rows never leaves the alpha of the others.
 _FEWEST = 6.0
@@ -128,10 +128,11 @@ def clear_alphas(
 ) -> OutputAlphas | None:
     """Return an alpha for each output, None if no output is clearly better off so.
 
-    An output has one of its own where with it the squared errors of rows left out one
-    by one are lower by more than chance, and their log likelihood, at their best
-    variance, is higher by `_LIKELIER`. (By the likelihood alone outputs that are alike
-    would often differ.) The others have the alpha of the least sum of their losses.
+    An output has one of its own where with it the errors of rows left out one by one,
+    squared or not, are lower by more than chance, and their log likelihood, at their
+    best variance, is higher by `_LIKELIER`. (By the likelihood alone outputs that are
+    alike would often differ. Where some errors are gross, their squares hide that all
+    others are lower.) The others have the alpha of the least sum of their losses.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def clear_alphas(
     with np.errstate(divide="ignore", invalid="ignore"):
         # as many rows of equal weights have means that are as sure (Kish 1965)
         n_rows = weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0)
-    errors = t.isf(_CHANCE / len(own), np.maximum(n_rows - 1, 1))
+    errors = t.isf(_CHANCE / 2 / len(own), np.maximum(n_rows - 1, 1))
     alike, leaving = np.full((2, len(own)), True)
     while np.any(alike) and np.any(leaving):
         # those that left have moved the alpha of the others
@@ -154,8 +155,10 @@ def clear_alphas(
         with np.errstate(divide="ignore", invalid="ignore"):
             gains = n_rows / 2 * np.log(losses[common] / losses[own, every])
         leaving = alike & (gains > _LIKELIER) & (n_rows >= _FEWEST)
-        falls = left_out.at(common) ** 2 - left_out.best**2
-        leaving &= _means_in_errors(falls, weights, n_rows) > errors
+        last, best = left_out.at(common), left_out.best
+        falls = last**2 - best**2, np.abs(last) - np.abs(best)
+        surest = np.fmax(*(_means_in_errors(f, weights, n_rows) for f in falls))
+        leaving &= surest > errors
         alike &= ~leaving
     if np.all(alike):
         return None

@@ -18,6 +18,9 @@ from okl.problems import Observed
 from okl.selection.folds import Folds
 from okl.selection.quantile_shift import quantile_shift
 
+# A fold says little of an output if it has less than this part of its spread.
+_FAR_LESS = 0.2
+
 
 class HeldOutRegressor(RegressorMixin, StandIn):
     """Stands for a fitted regressor in front of a scorer: X holds its predictions.
@@ -95,6 +98,10 @@ class HeldOutRegressor(RegressorMixin, StandIn):
     ) -> HeldOutRegressor:
         """Measure errors by a constant's in all rows, if that in a fold says little.
 
+        It does where the fold has few targets of an output, or where a few gross errors
+        among the targets are in other folds: beside the small spread that is left, what
+        they do to predictions would outweigh all other outputs.
+
         Each held-out target then counts once: of an output that has few of them the
         mean error says little, too. An output that is constant is measured by the mean
         spread of the others.
@@ -103,13 +110,25 @@ class HeldOutRegressor(RegressorMixin, StandIn):
         values = np.where(counts > 0, targets, 0.0)
         tested = [np.sum(counts[test] > 0, axis=0) for _, test in folds]
         scored = [numbers[numbers > 1] for numbers in tested]
-        if all(len(few) and few.min() >= self.measure.fewest for few in scored):
-            return self
         spread = self.measure.spread(values, counts)
+        enough = all(len(few) and few.min() >= self.measure.fewest for few in scored)
+        if enough and not self._has_less(values, counts, folds, spread):
+            return self
         spread[spread <= 0] = spread[spread > 0].mean() if spread.any() else 1.0
         measured = copy(self)
         measured.spread = spread
         return measured
+
+    def _has_less(
+        self, values: np.ndarray, counts: np.ndarray, folds: Folds, spread: np.ndarray
+    ) -> bool:
+        """Tell whether some fold has far less of the spread of an output it scores."""
+        for _, test in folds:
+            scored = np.sum(counts[test] > 0, axis=0) > 1
+            own = self.measure.spread(values[test], counts[test])
+            if np.any(own[scored] < _FAR_LESS * spread[scored]):
+                return True
+        return False
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return X, of one dimension if y is."""
