@@ -26,15 +26,13 @@ from okl.problems import Formulation, Inputs, Observed
 from okl.selection import eigenbasis
 from okl.selection.leave_one_out import has_eigenbasis, leave_one_out
 from okl.selection.one_sided import finite_scores
+from okl.selection.path import BEHIND
 from okl.solvers import Solution, solve_path
 from okl.structures import Structure
 
 # Scores need fewer digits than models: fits of other losses than the squared one, which
 # take longest, end at so many times the tolerance, up to the second number.
 _LOOSER, _LOOSEST = 100.0, 5e-3
-# A path is left where the alpha of its best score is so many times as large, and the
-# largest alpha so many times as large as that one.
-_BEHIND = 9.99
 
 # From held-out scores and row numbers to a number, or an array always of one shape.
 Judge = Callable[[np.ndarray, np.ndarray], Any]
@@ -199,8 +197,8 @@ def end_of_path(
     if np.any(np.isnan(scores)):
         return 0.0
     best = len(scores) - 1 - int(np.argmax(scores[::-1]))  # of equal ones the smallest
-    end = float(alphas[best]) / _BEHIND
-    return end if end <= largest / _BEHIND**2 else 0.0
+    end = float(alphas[best]) / BEHIND
+    return end if end <= largest / BEHIND**2 else 0.0
 
 
 def _products(

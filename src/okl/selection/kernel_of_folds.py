@@ -33,7 +33,10 @@ Of very many classes or labels the most frequent ones are enough for all of that
 (`okl.selection.frequent_classes`). What is found is then learned on all of them.
 
 With few rows there may be a second minimum, a nearly linear kernel. To search for it
-does not pay on most sets (docs/reproductions/class_peers.md).
+does not pay on most sets (docs/reproductions/class_peers.md). It does where columns are
+nearly copies of each other, and their small differences tell classes apart: kernels
+learned from the usual start then say nothing. Where a linear kernel of a large weight
+is clearly better than what was learned, the search starts from there as well.
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from okl.kernels import Kernel
+from okl.kernels import Kernel, Linear
 from okl.problems import Observed
 from okl.selection.criteria import FoldsLikelihood
 from okl.selection.folds import Folds
@@ -72,6 +75,8 @@ _TOL = 1e-6
 _EACH, _ALL = 0.25, 17.5
 # By how much the log likelihood of one kernel is above that of the mean, to be clear.
 _CLEAR = 3.0
+# Weights of a linear kernel, far above that of the start.
+_WEIGHTS = (1e2, 1e4, 1e6)
 
 
 def kernel_of_folds(
@@ -127,7 +132,23 @@ def _searched(choices: Sequence[StandardRows], folds: Folds) -> tuple[int, Kerne
         found = smooth(choices[other])
         if _gain(observed, begun.value, found.value) > _CLEAR:
             number, begun = other, found
-    return number, _best_kernel(choices[number], begun, criterion).kernel
+    rows = choices[number]
+    weight = _clearly_better_weight(rows, begun.value, _criterion(rows, folds))
+    if weight is not None:
+        steep = first_kernel(rows.Z.shape[1], weight)
+        begun = min(begun, rows.learned(steep, criterion, _ITERATIONS), key=_value)
+    return number, _best_kernel(rows, begun, criterion).kernel
+
+
+def _clearly_better_weight(
+    rows: StandardRows, value: float, criterion: FoldsLikelihood
+) -> float | None:
+    """Return a large weight of a linear kernel whose loss is clearly below this."""
+    d = rows.Z.shape[1]
+    losses = [rows.value(Linear(scales=w / d), criterion) for w in _WEIGHTS]
+    best = int(np.argmin(losses))
+    clear = _gain(rows.observed, value, losses[best]) > _CLEAR
+    return _WEIGHTS[best] if clear else None
 
 
 class _Found(NamedTuple):

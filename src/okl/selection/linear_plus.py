@@ -27,14 +27,24 @@ MOST_WIDTHS = 500
 # Distances along columns, n^2 d, above which there is no Laplacian kernel: they are no
 # product of matrices.
 MOST_DISTANCES = 1e8
-# Where the weights of the linear and of the other part start; noise is one.
-_LINEAR, _MATERN = 1.0, 10.0
+# Where the weights of the linear and of the other part start; noise is one. And a
+# weight of the other part that is far below any noise.
+_LINEAR, _MATERN, _HARDLY = 1.0, 10.0, 1e-9
 
 
-def first_kernel(n_features: int) -> Kernel:
+def first_kernel(n_features: int, linear: float = _LINEAR) -> Kernel:
     """Return linear plus Matern, of one width, at which a search starts."""
-    line = Linear(scales=_LINEAR / n_features)
-    return line + Constant(_MATERN) * Matern(n_features**0.5, 2.5)
+    return _with_matern(n_features, linear, _MATERN)
+
+
+def nearly_linear(n_features: int, linear: float) -> Kernel:
+    """Return linear plus Matern of a weight that is next to none."""
+    return _with_matern(n_features, linear, _HARDLY)
+
+
+def _with_matern(n_features: int, linear: float, other: float) -> Kernel:
+    line = Linear(scales=linear / n_features)
+    return line + Constant(other) * Matern(n_features**0.5, 2.5)
 
 
 def with_widths(kernel: Kernel, Z: np.ndarray) -> Kernel:

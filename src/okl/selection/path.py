@@ -23,6 +23,9 @@ from okl.problems import Problem
 
 # The smallest alpha relative to the largest, where nobody says.
 _SMALLEST = 1e-5
+# A path is left where the alpha of its best score is so many times as large, and the
+# largest alpha so many times as large as that one.
+BEHIND = 9.99
 # Up to so many rows the matrix is formed.
 _FEW = 32
 # Arrays of the size of the kernel matrix that its decomposition takes.
@@ -157,14 +160,23 @@ def alpha_grid(
 
 
 def largest_of_paths(
-    problems: Sequence[Problem], alphas: int | Sequence[float], grids: Array
+    problems: Sequence[Problem],
+    alphas: int | Sequence[float],
+    grids: Array,
+    learned: float = 1.0,
 ) -> Array:
     """Return for each problem an alpha at which models are hardly more than constants.
 
     That is where a grid begins, unless its alphas were given: these may all be small.
     With a single one, or without problems, no path ends early, and it is not needed.
     It is zero with a kernel of zero.
+
+    It is smaller where a kernel was ``learned`` with an alpha that is a small part of
+    the largest one: where predictions depend on columns that hardly vary, they are no
+    better than constants down to there, and no path is to end above it.
     """
+    lower = min(1.0, BEHIND**2 * learned)
     if np.ndim(alphas) == 0 or grids.shape[1] == 1 or not problems:
-        return grids[:, 0]
-    return np.array([largest_alpha(one, decomposes=False) for one in problems])
+        return lower * grids[:, 0]
+    largest = [largest_alpha(one, decomposes=False) for one in problems]
+    return lower * np.array(largest)

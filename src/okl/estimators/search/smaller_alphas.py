@@ -21,6 +21,8 @@ from okl.structures import Structure
 # Alphas that are added at a time, how often, and the least ratio of two of them: with
 # few alphas the next ones are far below any that is of use, and fits take long.
 _MORE, _TIMES, _RATIO = 5, 2, 0.2
+# The part of the largest alpha below which rounding shows in a fit, and nothing else.
+ROUNDED = 1e-9
 
 
 def with_smaller_alphas(
@@ -46,6 +48,8 @@ def with_smaller_alphas(
         row, column = trial.chosen
         grid = trial.alphas[row]
         if column < len(grid) - 1 or grid[-1] < _RATIO * grid[-2]:
+            break
+        if grid[-1] < ROUNDED * grid[0]:
             break
         smaller = replace(experiment, alphas=list(trial.next_alphas(_MORE)[row]))
         structure, kernel = structures[row], trial.kernel

@@ -22,7 +22,7 @@ from sklearn.utils import check_random_state
 
 from okl.estimators.search.kernel_learning import KernelLearning
 from okl.estimators.search.results import Results
-from okl.estimators.search.smaller_alphas import with_smaller_alphas
+from okl.estimators.search.smaller_alphas import ROUNDED, with_smaller_alphas
 from okl.estimators.search.steps import Step
 from okl.estimators.search.to_be_learned import is_auto, learnables, with_learned
 from okl.estimators.search.trial import Trial
@@ -133,12 +133,11 @@ class Search:
             with step("kernel"):
                 found.append(self.learning.run(one))
         kernels = list(zip(to_learn, [one.kernel for one in found], strict=True))
-        eps = self._reaching(found)
         return replace(
             self,
             kernels=[with_learned(kernel, kernels) for kernel in self.kernels],
-            first=replace(self.first, eps=eps),
-            second=replace(self.second, eps=eps),
+            first=self._along(self.first, found),
+            second=self._along(self.second, found),
             learned=found,
         )
 
@@ -181,7 +180,7 @@ class Search:
         if found is None:
             return self, trial
         learned, relation = found
-        second = replace(self.second, eps=self._reaching([learned]))
+        second = self._along(self.second, [learned])
         better = second.run(learned.kernel, [relation], step, trial.rival)
         better = better.as_row(row, len(self.structures))
         structures = [*self.structures]
@@ -192,11 +191,18 @@ class Search:
         learned_so_far = [*self.learned, learned]
         return replace(self, learned=learned_so_far, structures=structures), better
 
-    def _reaching(self, found: Sequence[LearnedKernel]) -> float:
-        """Return the smallest alpha over the largest, for kernels that were learned."""
+    def _along(
+        self, experiment: Experiment, found: Sequence[LearnedKernel]
+    ) -> Experiment:
+        """Return an experiment whose paths are those of learned kernels."""
+        learned = min(one.smallest for one in found)
+        return replace(experiment, eps=self._reaching(learned), learned=learned)
+
+    def _reaching(self, learned: float) -> float:
+        """Return the smallest alpha over the largest, for that of learned kernels."""
         likely = "probabilities" in self.second.targets.observed.loss.capabilities
         below = _BELOW_TEMPERED if likely and self.second.calibrates else _BELOW
-        given, eps = self.second.eps, below * min(one.smallest for one in found)
+        given, eps = self.second.eps, max(below * learned, min(learned, ROUNDED))
         return eps if given is None else min(given, eps)
 
     def run(self, random_state: Any, step: Step) -> tuple[Trial, Results]:

@@ -57,6 +57,8 @@ class Experiment:
         Row numbers to train on and to test; None for leave-one-out in closed form.
     alphas, eps, fit_intercept, tol, max_iter, n_jobs, search
         As in the estimators.
+    learned : float, default=1.0
+        The least part of the largest alpha that kernels were learned with.
     budget : float
         Bytes that kernel matrices may take.
     alpha_per_output : bool or "auto"
@@ -80,6 +82,7 @@ class Experiment:
     alpha_per_output: bool | str
     leaves_one_out: bool
     search: str
+    learned: float = 1.0
 
     def __post_init__(self) -> None:
         """Check that outputs have a loss each, where they are to have an alpha each."""
@@ -225,7 +228,7 @@ class Experiment:
     ) -> FoldFits:
         """Return what fits all structures to a fold."""
         assert self.folds is not None
-        largest = largest_of_paths(watched, self.alphas, grids)
+        largest = largest_of_paths(watched, self.alphas, grids, self.learned)
         score = partial(
             score_fold,
             inputs.plain,
@@ -268,10 +271,7 @@ class Experiment:
     def _alphas_of_outputs(
         self, kernel: Any, inputs: Inputs, structures: Sequence[Structure]
     ) -> OutputAlphas | None:
-        """Return the alphas of the least held-out loss of each independent output.
-
-        None where all have one in common.
-        """
+        """Return the best alpha of each independent output, None if one is for all."""
         observed, asked = self.targets.observed, is_for_each(self.alpha_per_output)
         if not seeks_alphas(self.alpha_per_output, structures, observed):
             return None

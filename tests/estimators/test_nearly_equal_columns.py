@@ -1,0 +1,99 @@
+"""The small differences of columns that are nearly copies of each other are found.
+
+They have hardly any variance, and a large weight is needed to predict from them. Where
+kernels are learned from a start with as much noise as signal, all looks like noise.
+"""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+
+from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
+from okl.selection import kernel_of_folds, likeliest_kernel
+
+N = 60
+
+
+def drawn(seed, n_columns, *, part, noise, n=N):
+    """Return rows of which two columns differ by a part, and that part, with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n + 400, n_columns))
+    X[:, 1] = X[:, 0]
+    X[:, :2] += part * rng.normal(size=(len(X), 2))
+    y = (X[:, 0] - X[:, 1]) / part + noise * rng.normal(size=len(X))
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+@pytest.mark.parametrize("n_columns", [2, 8, 20])
+@pytest.mark.parametrize(("part", "noise"), [(0.1, 0.5), (0.01, 0.1), (1e-3, 0.1)])
+def test_their_difference_is_predicted_as_by_ridge(n_columns, part, noise):
+    errors = []
+    for seed in range(3):
+        X, y, others, targets = drawn(seed, n_columns, part=part, noise=noise)
+        ours = OutputKernelRegressorCV().fit(X, y)
+        ridge = RidgeCV(np.logspace(-8, 3, 40)).fit(X, y)
+        errors.append([1 - model.score(others, targets) for model in (ours, ridge)])
+    ours, ridge = np.mean(errors, axis=0)
+    assert ours < 1.5 * ridge
+
+
+def test_where_few_rows_leave_the_likelihood_to_prefer_noise():
+    X, y, others, targets = drawn(2, 20, part=0.01, noise=0.1, n=30)
+    assert OutputKernelRegressorCV().fit(X, y).score(others, targets) > 0.9
+
+
+def test_of_outputs_with_missing_targets():
+    X, y, others, targets = drawn(0, 8, part=0.01, noise=0.1)
+    Y = np.column_stack([y, -y])
+    Y[::5, 0] = Y[1::7, 1] = np.nan
+    model = OutputKernelRegressorCV().fit(X, Y)
+    assert model.score(others, np.column_stack([targets, -targets])) > 0.95
+
+
+@pytest.mark.parametrize("n_columns", [2, 8])
+def test_their_difference_tells_classes_apart(n_columns):
+    right = []
+    for seed in (0, 2):
+        X, y, others, targets = drawn(seed, n_columns, part=0.01, noise=0.1, n=80)
+        ours = OutputKernelClassifierCV().fit(X, y > 0)
+        peer = LogisticRegressionCV(
+            Cs=np.logspace(-4, 8, 13),
+            l1_ratios=(0,),
+            use_legacy_attributes=False,
+            scoring="neg_log_loss",
+        ).fit(X, y > 0)
+        labels = targets > 0
+        right.append([np.mean(one.predict(others) == labels) for one in (ours, peer)])
+    ours, peer = np.mean(right, axis=0)
+    assert ours > peer - 0.03
+
+
+def test_spectra():
+    # three of seven substances are weak, and the base line drifts
+    rng = np.random.default_rng(0)
+    waves, n = np.linspace(0, 1, 200), N + 200
+    peaks = np.exp(-0.5 * ((waves - rng.uniform(size=(35, 1))) / 0.05) ** 2)
+    spectra = peaks.reshape(7, 5, -1).sum(axis=1)
+    amounts = rng.uniform(size=(n, 7))
+    X = (amounts * [0.1, 0.1, 0.1, 1, 1, 1, 1]) @ spectra
+    X += 0.5 * rng.normal(size=(n, 2)) @ np.stack([np.ones_like(waves), waves])
+    X += 1e-3 * rng.normal(size=X.shape)
+    Y = amounts[:, :3] + 0.005 * rng.normal(size=(n, 3))
+    model = OutputKernelRegressorCV().fit(X[:N], Y[:N])
+    assert model.score(X[N:], Y[N:]) > 0.99
+
+
+def test_nothing_else_is_tried_where_columns_differ(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 3))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=N)
+    numbers = OutputKernelRegressorCV().fit(X, y).predict(X)
+    classes = OutputKernelClassifierCV().fit(X, y > 0).predict_proba(X)
+    monkeypatch.setattr(likeliest_kernel, "_WEIGHTS", np.ones(1))
+    monkeypatch.setattr(kernel_of_folds, "_WEIGHTS", (1.0,))
+    np.testing.assert_array_equal(
+        OutputKernelRegressorCV().fit(X, y).predict(X), numbers
+    )
+    np.testing.assert_array_equal(
+        OutputKernelClassifierCV().fit(X, y > 0).predict_proba(X), classes
+    )
