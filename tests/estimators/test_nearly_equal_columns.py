@@ -9,7 +9,12 @@ import pytest
 from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 
 from okl import OutputKernelClassifierCV, OutputKernelRegressorCV
+from okl.losses import Squared
+from okl.problems import Observed
 from okl.selection import kernel_of_folds, likeliest_kernel
+from okl.selection.criteria import LeaveOneOutError
+from okl.selection.linear_plus import first_kernel, nearly_linear
+from okl.selection.standard_rows import StandardRows
 
 N = 60
 
@@ -83,6 +88,18 @@ def test_spectra():
     assert model.score(X[N:], Y[N:]) > 0.99
 
 
+def test_a_kernel_that_was_not_learned_has_to_be_far_better():
+    X, y, *_ = drawn(0, 3, part=0.1, noise=0.1)
+    observed = Observed(np.column_stack([y, -y]), Squared())
+    rows = StandardRows((X - X.mean(0)) / X.std(0), observed, True, None)
+    criterion = LeaveOneOutError(observed, fit_intercept=True)
+    for kernel, handicap in ((nearly_linear(3, 1e4), 0.2), (first_kernel(3), 0.0)):
+        judged = likeliest_kernel._judged(rows, kernel)
+        # half a log of squares for each target
+        expected = rows.value(kernel, criterion) + handicap / 2 * observed.targets.size
+        np.testing.assert_allclose(judged, expected)
+
+
 def test_nothing_else_is_tried_where_columns_differ(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 3))
@@ -90,7 +107,7 @@ def test_nothing_else_is_tried_where_columns_differ(monkeypatch):
     numbers = OutputKernelRegressorCV().fit(X, y).predict(X)
     classes = OutputKernelClassifierCV().fit(X, y > 0).predict_proba(X)
     monkeypatch.setattr(likeliest_kernel, "_WEIGHTS", np.ones(1))
-    monkeypatch.setattr(kernel_of_folds, "_WEIGHTS", (1.0,))
+    monkeypatch.setattr(kernel_of_folds, "_EXPLAINED", np.inf)
     np.testing.assert_array_equal(
         OutputKernelRegressorCV().fit(X, y).predict(X), numbers
     )

@@ -35,8 +35,8 @@ Of very many classes or labels the most frequent ones are enough for all of that
 With few rows there may be a second minimum, a nearly linear kernel. To search for it
 does not pay on most sets (docs/reproductions/class_peers.md). It does where columns are
 nearly copies of each other, and their small differences tell classes apart: kernels
-learned from the usual start then say nothing. Where a linear kernel of a large weight
-is clearly better than what was learned, the search starts from there as well.
+learned from the usual start then say nothing. Where they say little, and a linear
+kernel of a large weight is clearly better, the search starts from there as well.
 """
 
 from __future__ import annotations
@@ -75,8 +75,10 @@ _TOL = 1e-6
 _EACH, _ALL = 0.25, 17.5
 # By how much the log likelihood of one kernel is above that of the mean, to be clear.
 _CLEAR = 3.0
-# Weights of a linear kernel, far above that of the start.
-_WEIGHTS = (1e2, 1e4, 1e6)
+# Weights of a linear kernel, far above that of the start, and one that is next to none.
+_WEIGHTS, _NONE = (1e2, 1e4, 1e6), 1e-9
+# They are tried where what was learned leaves more than this part of the loss.
+_EXPLAINED = 0.5
 
 
 def kernel_of_folds(
@@ -143,9 +145,19 @@ def _searched(choices: Sequence[StandardRows], folds: Folds) -> tuple[int, Kerne
 def _clearly_better_weight(
     rows: StandardRows, value: float, criterion: FoldsLikelihood
 ) -> float | None:
-    """Return a large weight of a linear kernel whose loss is clearly below this."""
+    """Return a large weight of a linear kernel whose loss is clearly below this.
+
+    None also where this loss is far below that of constants, as it is on most sets:
+    where little is lost, folds may prefer a linear kernel that errs by much elsewhere.
+    """
     d = rows.Z.shape[1]
-    losses = [rows.value(Linear(scales=w / d), criterion) for w in _WEIGHTS]
+
+    def loss(weight: float) -> float:
+        return rows.value(Linear(scales=weight / d), criterion)
+
+    if value < _EXPLAINED * loss(_NONE):
+        return None
+    losses = [loss(weight) for weight in _WEIGHTS]
     best = int(np.argmin(losses))
     clear = _gain(rows.observed, value, losses[best]) > _CLEAR
     return _WEIGHTS[best] if clear else None

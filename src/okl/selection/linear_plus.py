@@ -42,6 +42,11 @@ def nearly_linear(n_features: int, linear: float) -> Kernel:
     return _with_matern(n_features, linear, _HARDLY)
 
 
+def is_nearly_linear(kernel: Kernel) -> bool:
+    """Tell whether a kernel is such a one, which none that was learned can be."""
+    return bool(kernel.right.left.value <= _HARDLY)
+
+
 def _with_matern(n_features: int, linear: float, other: float) -> Kernel:
     line = Linear(scales=linear / n_features)
     return line + Constant(other) * Matern(n_features**0.5, 2.5)
