@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
+from sklearn.preprocessing import normalize
 
 from okl import OutputKernelClassifierCV
 from okl.estimators.search import smaller_alphas, stages
+from okl.selection import path
 from okl.structures import Mean
 from tests.covering import later
 
@@ -93,3 +96,15 @@ def test_it_ends_at_some_time(rows, monkeypatch):
     X, y, ids = rows
     model = search(alphas=3).fit(X, y, task=ids)
     assert model.alphas_.shape[1] == 3 + smaller_alphas._TIMES
+
+
+def test_of_texts_it_goes_on_where_no_kernel_is_named(monkeypatch):
+    monkeypatch.setattr(path, "_SMALLEST", 0.05)
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    words = rng.dirichlet(np.full(120, 0.1), size=3)
+    counts = np.array([rng.multinomial(20, words[k]) for k in y], dtype=float)
+    X = csr_array(normalize(counts))
+    for kernel, further in ((None, (5, 10)), ("linear", (0,))):
+        model = OutputKernelClassifierCV(kernel, "identity", alphas=3).fit(X, y)
+        assert model.alphas_.shape[1] - 3 in further

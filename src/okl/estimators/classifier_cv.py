@@ -57,8 +57,9 @@ class OutputKernelClassifierCV(ClassificationMixin, CrossValidated):
         given; for one that is learned a thousandth of the alpha that it was learned
         with, below which there is little to find and fits take longest (a tenth if no
         temperature is chosen). If it is the best there, as may be where many tasks are
-        much alike, up to ten smaller ones are tried with the structure that has it
-        (``cv_results_`` has NaN for the others), unless the grid is coarse.
+        much alike, or of texts where no kernel is named, up to ten smaller ones are
+        tried with the structure that has it (``cv_results_`` has NaN for the others),
+        unless the grid is coarse or there are several kernels.
     alpha_per_output : bool or "auto", default=False
         Whether each label, task or class has an alpha of its own, as in
         `OutputKernelRegressorCV`; not with a loss of all classes together, the softmax.

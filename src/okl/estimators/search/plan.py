@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import is_classifier
 from sklearn.metrics import check_scoring
 
@@ -77,17 +78,17 @@ def planned(
     if not (in_closed_form and all("known" in s.capabilities for s in structures)):
         second = _with_folds(model, one_out, of_splitter)
         first = one_out if in_closed_form else second
+    unnamed = is_open(model.kernel, model.kernels)
     search = Search(
         kernels,
         structures,
         first,
         second,
         staged=model.search != "full",
-        beyond=beyond if is_open(model.kernel, model.kernels) else None,
+        beyond=beyond if unnamed else None,
         learning=learning,
         unlearned=unlearned,
-        goes_on=learning is not None
-        and learning.of_tasks is None
+        goes_on=(unnamed and issparse(X) if learning is None else not learning.of_tasks)
         and len(kernels) == 1
         and model.eps is None
         and np.ndim(model.alphas) == 0,
