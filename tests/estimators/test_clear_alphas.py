@@ -354,3 +354,16 @@ def test_an_output_without_noise_does_not_decide_for_all():
     assert np.ndim(alone) == 0
     assert together[3] < together[0] / 10
     assert_allclose(together[:3], together[0])
+
+
+@pytest.mark.parametrize(("n_outputs", "same"), [(1, True), (3, False)])
+def test_the_spread_in_a_fold_counts_if_there_is_one_output(n_outputs, same):
+    # gross errors are in the first fold; and then the score is that of scikit-learn
+    X, _, Y = with_gross_errors(0, 30)
+    Y = Y[:, -n_outputs:]
+    Y = Y[np.argsort(-np.abs(Y[:, -1]))]
+    scores = [
+        quiet(OutputKernelRegressorCV(KERNEL, cv=KFold(5), **given), X[:60], Y).scores_
+        for given in ({}, {"scoring": "r2"})
+    ]
+    assert np.allclose(*scores) == same

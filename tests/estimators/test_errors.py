@@ -877,16 +877,16 @@ def test_of_classes_of_one_row_only_that_is_said(cv):
     # no folds can both learn and test them
     (text,) = notes_of(["a", "b"] * 20 + ["rare", "once"], cv)
     assert text.startswith("2 of 4 classes have a single row: 'once', 'rare'.")
-    assert "no other folds would help" in text
+    assert "Merge them with other classes, leave out their rows, or" in text
 
 
-def test_fewer_folds_are_advised_where_they_help():
+def test_how_many_stratified_folds_there_can_be():
     labels = ["a", "b"] * 20 + ["rare"] * 3
     (text,) = notes_of(labels)
-    assert "'rare', the first of which has 3 rows in all. Use at most 3 folds, " in text
+    assert "'rare', the first of which has 3 rows in all. At most 3 stratified" in text
     assert notes_of(labels, 3) == []
-    groups = KFold(3).split(np.zeros(43))  # the last one has them all
-    tested, trained = notes_of(labels, list(groups))
-    assert "Use folds with rows of every class, or merge" in tested
+    blocks = KFold(3).split(np.zeros(43))  # the last one has them all
+    tested, trained = notes_of(labels, list(blocks))
+    assert "At most 3 stratified folds have rows of every class" in tested
     assert "no rows of the class 'rare' (fold 2)" in trained
-    assert trained.endswith("as StratifiedKFold makes them.")
+    assert trained.endswith("Stratified folds would train on some of each.")

@@ -93,11 +93,42 @@ def test_a_kernel_that_was_not_learned_has_to_be_far_better():
     observed = Observed(np.column_stack([y, -y]), Squared())
     rows = StandardRows((X - X.mean(0)) / X.std(0), observed, True, None)
     criterion = LeaveOneOutError(observed, fit_intercept=True)
-    for kernel, handicap in ((nearly_linear(3, 1e4), 0.2), (first_kernel(3), 0.0)):
+    for kernel, handicap in ((nearly_linear(3, 1e4), True), (first_kernel(3), False)):
         judged = likeliest_kernel._judged(rows, kernel)
-        # half a log of squares for each target
-        expected = rows.value(kernel, criterion) + handicap / 2 * observed.targets.size
-        np.testing.assert_allclose(judged, expected)
+        more = handicap * (5 + 0.2 * observed.targets.size)
+        np.testing.assert_allclose(judged, rows.value(kernel, criterion) + more)
+
+
+@pytest.mark.parametrize(("n", "n_columns"), [(15, 15), (20, 8)])
+def test_few_rows_of_noise_are_predicted_as_without_it(n, n_columns, monkeypatch):
+    def error():
+        errors = []
+        for seed in range(500, 506):
+            rng = np.random.default_rng(seed)
+            common = rng.normal(size=(n + 200, 1))
+            X = common + 0.01 * rng.normal(size=(n + 200, n_columns))
+            y = 0.5 * rng.normal(size=n + 200)
+            model = OutputKernelRegressorCV(structures="identity").fit(X[:n], y[:n])
+            errors.append(np.mean(model.predict(X[n:]) ** 2))
+        return np.mean(errors)
+
+    now = error()
+    monkeypatch.setattr(likeliest_kernel, "_WEIGHTS", np.ones(1))
+    assert now < 1.2 * error()
+
+
+def test_the_search_starts_from_a_large_weight_as_well(monkeypatch):
+    # what was not learned is no candidate here
+    monkeypatch.setattr(likeliest_kernel, "_FAR_CLEARLY", np.inf)
+    X, y, others, targets = drawn(0, 8, part=0.01, noise=0.1)
+    assert OutputKernelRegressorCV().fit(X, y).score(others, targets) > 0.95
+
+
+def test_alphas_end_where_rounding_begins():
+    X, y, *_ = drawn(1, 20, part=1e-3, noise=0.1)
+    (alphas,) = OutputKernelRegressorCV().fit(X, y).alphas_
+    assert len(alphas) == 25
+    assert alphas[-1] > 0.99e-9 * alphas[0]
 
 
 def test_nothing_else_is_tried_where_columns_differ(monkeypatch):

@@ -182,7 +182,7 @@ def test_a_kernel_of_the_list_is_learned(data):
     assert okl.certify(search, X, Y).status == "optimal"
     assert "1 kernel learned from 40 rows" in str(search.forecast(X, Y))
     with pytest.raises(ValueError, match=r"cannot be learned here: X is sparse\."):
-        search.fit(csr_array(X), Y)
+        search.fit(csr_array(np.tile(X, 101)), Y)
 
 
 @pytest.mark.filterwarnings("ignore:The alpha chosen")

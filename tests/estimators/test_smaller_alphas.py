@@ -90,6 +90,13 @@ def test_a_coarse_grid_does_not_go_on(rows, monkeypatch):
     assert search(alphas=2).fit(X, y, task=ids).alphas_.shape[1] == 2
 
 
+def test_it_ends_where_rounding_begins(rows, monkeypatch):
+    monkeypatch.setattr(stages.Search, "_reaching", lambda *_: 0.05)
+    monkeypatch.setattr(smaller_alphas, "ROUNDED", 0.1)
+    X, y, ids = rows
+    assert search(alphas=3).fit(X, y, task=ids).alphas_.shape[1] == 3
+
+
 def test_it_ends_at_some_time(rows, monkeypatch):
     monkeypatch.setattr(stages.Search, "_reaching", lambda *_: 0.3)
     monkeypatch.setattr(smaller_alphas, "_MORE", 1)

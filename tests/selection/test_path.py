@@ -8,7 +8,7 @@ from okl.losses import Logistic, Squared
 from okl.operators import Dense, Features, OperatorTerms, counted_products
 from okl.problems import Inputs, Observed
 from okl.selection import path
-from okl.selection.held_out import score_fold
+from okl.selection.held_out import end_of_path, score_fold
 from okl.selection.path import alpha_grid, largest_alpha, largest_of_paths
 from okl.solvers import solve_path
 from okl.structures import Cluster, Fixed, Frobenius, Identity, LowRank, TraceBall
@@ -198,3 +198,17 @@ def test_paths_that_cannot_end_early_need_no_largest_alpha(monkeypatch):
     for given in ([], [2.0, 0.1]), ([of], 2):
         assert_array_equal(largest_of_paths(*given, grids), [2.0])
     assert_array_equal(largest_of_paths([of], [2.0], grids[:, :1]), [2.0])
+
+
+def test_no_path_ends_above_the_alpha_that_a_kernel_was_learned_with():
+    grids = np.geomspace(1e4, 1e-4, 9)[None]
+    usual = largest_of_paths([], 9, grids)
+    assert_allclose(usual, 1e4)
+    assert_allclose(largest_of_paths([], 9, grids, 0.1), usual)
+    (largest,) = largest_of_paths([], 9, grids, 1e-6)
+    # until the best is the alpha that was learned, 0.01, or below
+    worse_first = [-1.0, -1.0, 0.0, *[-1.0] * 6]  # the best is 100
+    assert end_of_path(worse_first, list(grids[0]), usual[0]) > 9
+    assert end_of_path(worse_first, list(grids[0]), largest) == 0.0
+    low = [*[-1.0] * 6, 0.0, *[-1.0] * 2]  # the best is 0.01
+    assert end_of_path(low, list(grids[0]), largest) > 0.0009

@@ -30,7 +30,7 @@ from okl.estimators.search.candidates import (
     WAYS,
     check_candidates,
     given_structures,
-    is_open,
+    to_learn,
 )
 from okl.estimators.search.forecast import Forecast
 from okl.estimators.search.judge import StandIn
@@ -118,7 +118,7 @@ class CrossValidated(OutputKernelModel):
         found = super()._validate_rows(X, reset=reset, **check_params)
         rows, *targets = found if isinstance(found, tuple) else (found,)
         few = issparse(rows) and rows.shape[1] <= _FEW_COLUMNS
-        if few and self.kernels is None and is_open(self.kernel, None):
+        if few and to_learn(self.kernel, self.kernels):
             rows = rows.toarray()
         return (rows, *targets) if targets else rows
 

@@ -26,9 +26,7 @@ _LOWER = (
     "fit to all rows. "
 )
 _LEARNED = _LOWER + "Use more folds, or folds that train on some of each."
-_STRATIFIED = (
-    f"{_LOWER}Use folds that train on some of each, as StratifiedKFold makes them."
-)
+_STRATIFIED = _LOWER + "Stratified folds would train on some of each."
 _LEFT_OUT = (
     "They cannot be learned in these folds, and their rows are left out of the scores "
     "there, if there are others. To judge these tasks as well use more folds, or "
@@ -97,10 +95,11 @@ def _of_one_row(
         one = len(alone) == 1
         yield (
             f"{len(alone)} of {len(classes)} classes {'has' if one else 'have'} a "
-            f"single row: {listed(alone, _MOST)}. A fold that tests it trains on none, "
-            "which lowers the scores of all candidates alike, and no other folds would "
-            f"help. Merge {'it' if one else 'them'} with other classes, or leave out "
-            f"{'its row' if one else 'their rows'}, to have scores without that."
+            f"single row: {listed(alone, _MOST)}. The fold that tests it has not "
+            "learned it, which lowers the scores of all candidates alike. Merge "
+            f"{'it' if one else 'them'} with other classes, leave out "
+            f"{'its row' if one else 'their rows'}, or take the scores for what they "
+            "are."
         )
 
 
@@ -122,12 +121,11 @@ def _untested(
     if len(few):
         rarest = few[np.argsort(counts[few], kind="stable")]
         rows = int(counts[rarest[0]])
-        fewer = f"at most {rows} folds, or " if rows < len(tested) else ""
         yield (
             f"{len(few)} of {len(classes)} classes have no test row in some of the "
             f"{len(tested)} folds: {listed(classes[rarest], _MOST)}, the first of "
-            f"which has {rows} rows in all. Use {fewer}folds with rows of every class, "
-            "or merge rare classes."
+            f"which has {rows} rows in all. At most {rows} stratified folds have rows "
+            "of every class; else merge rare classes."
         )
 
 

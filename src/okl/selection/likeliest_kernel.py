@@ -54,10 +54,10 @@ _ITERATIONS, _FIRST, _LAST = 40, 10, 12
 # drawn sets a third as many are then predicted worse by more than a tenth than with
 # zero here, and the mean error is the same.
 _CLEARLY = 5.0
-# And, for each target, under a nearly linear one that was not learned: the squared
-# error has to be lower by a fifth. (On oes10 it is by a fiftieth, and new rows are
-# predicted worse.)
-_FAR_CLEARLY = 0.1
+# And under a nearly linear one that was not learned: by that, and for each target by so
+# much more, as if its squared error had to be lower by a third. With less, few rows of
+# noise alone may prefer it, and be predicted far from zero.
+_FAR_CLEARLY = 0.2
 # Weights of a linear kernel, the first that of the start; the least is taken by which
 # rows left out are about as likely as by any.
 _WEIGHTS, _AS_LIKELY = 10.0 ** np.arange(8), 0.5
@@ -139,7 +139,7 @@ def _judged(rows: StandardRows, kernel: Kernel) -> float:
     criterion = _of_rows_left_out(rows)
     handicap = _CLEARLY * isinstance(kernel.right.right, Gaussian)
     if is_nearly_linear(kernel):
-        handicap = _FAR_CLEARLY * float(np.sum(criterion.totals))
+        handicap = _CLEARLY + _FAR_CLEARLY * float(np.sum(criterion.totals))
     return rows.value(kernel, criterion) + handicap
 
 

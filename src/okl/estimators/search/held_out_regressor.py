@@ -18,7 +18,8 @@ from okl.problems import Observed
 from okl.selection.folds import Folds
 from okl.selection.quantile_shift import quantile_shift
 
-# A fold says little of an output if it has less than this part of its spread.
+# A fold says little of an output if it has less than this part of its spread, in
+# proportion to the output of which it has most.
 _FAR_LESS = 0.2
 
 
@@ -99,8 +100,8 @@ class HeldOutRegressor(RegressorMixin, StandIn):
         """Measure errors by a constant's in all rows, if that in a fold says little.
 
         It does where the fold has few targets of an output, or where a few gross errors
-        among the targets are in other folds: beside the small spread that is left, what
-        they do to predictions would outweigh all other outputs.
+        among the targets of one of several outputs are in other folds: beside the small
+        spread that is left, what they do to predictions would outweigh all others.
 
         Each held-out target then counts once: of an output that has few of them the
         mean error says little, too. An output that is constant is measured by the mean
@@ -122,11 +123,12 @@ class HeldOutRegressor(RegressorMixin, StandIn):
     def _has_less(
         self, values: np.ndarray, counts: np.ndarray, folds: Folds, spread: np.ndarray
     ) -> bool:
-        """Tell whether some fold has far less of the spread of an output it scores."""
+        """Tell whether some fold has far less of the spread of one of its outputs."""
         for _, test in folds:
-            scored = np.sum(counts[test] > 0, axis=0) > 1
+            scored = (np.sum(counts[test] > 0, axis=0) > 1) & (spread > 0)
             own = self.measure.spread(values[test], counts[test])
-            if np.any(own[scored] < _FAR_LESS * spread[scored]):
+            parts = own[scored] / spread[scored]
+            if len(parts) and parts.min() < _FAR_LESS * parts.max():
                 return True
         return False
 
