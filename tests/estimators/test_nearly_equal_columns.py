@@ -22,10 +22,10 @@ N = 60
 def drawn(seed, n_columns, *, part, noise, n=N):
     """Return rows of which two columns differ by a part, and that part, with noise."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n + 400, n_columns))
-    X[:, 1] = X[:, 0]
-    X[:, :2] += part * rng.normal(size=(len(X), 2))
-    y = (X[:, 0] - X[:, 1]) / part + noise * rng.normal(size=len(X))
+    common = rng.normal(size=(1000, 1))
+    alike = common + part * rng.normal(size=(1000, 2))
+    X = np.hstack([alike, rng.normal(size=(1000, n_columns - 2))])
+    y = (X[:, 0] - X[:, 1]) / part + noise * rng.normal(size=1000)
     return X[:n], y[:n], X[n:], y[n:]
 
 
