@@ -28,6 +28,7 @@ from __future__ import annotations
 import numpy as np
 
 from okl.kernels import Gaussian, Kernel, Linear
+from okl.operators import Dense
 from okl.selection.criteria import LeaveOneOutError, RestrictedLikelihood
 from okl.selection.learning import Learned
 from okl.selection.linear_plus import (
@@ -41,6 +42,7 @@ from okl.selection.linear_plus import (
     with_widths,
 )
 from okl.selection.standard_rows import StandardRows
+from okl.structures import Identity
 
 # With fewer rows than this for each width, one width for all columns may be better.
 ROWS_PER_WIDTH = 5
@@ -58,9 +60,10 @@ _CLEARLY = 5.0
 # much more, as if its squared error had to be lower by a third. With less, few rows of
 # noise alone may prefer it, and be predicted far from zero.
 _FAR_CLEARLY = 0.2
-# Weights of a linear kernel, the first that of the start; the least is taken by which
-# rows left out are about as likely as by any.
-_WEIGHTS, _AS_LIKELY = 10.0 ** np.arange(8), 0.5
+# Weights of a linear kernel, the first that of the start, from which the second is
+# reached as well; the least is taken by which rows left out are about as likely as by
+# any.
+_WEIGHTS, _NEAR, _AS_LIKELY = 10.0 ** np.arange(8), 10.0, 0.5
 
 
 def learns_widths(n_samples: int, n_features: int) -> bool:
@@ -89,7 +92,7 @@ def _candidates(rows: StandardRows) -> list[Kernel]:
     iterations = _ITERATIONS if compares else _FIRST
     starts, found = [first_kernel(d)], []
     weight = _linear_weight(rows)
-    if weight > _WEIGHTS[0]:
+    if weight > _NEAR:
         starts.append(first_kernel(d, weight))
         found.append(nearly_linear(d, weight))
     ends = [_learned(rows, start, iterations) for start in starts]
@@ -110,8 +113,10 @@ def _candidates(rows: StandardRows) -> list[Kernel]:
 
 def _linear_weight(rows: StandardRows) -> float:
     """Return the least weight of a linear kernel that predicts rows left out well."""
-    d, criterion = rows.Z.shape[1], _of_rows_left_out(rows)
-    errors = [rows.value(Linear(scales=weight / d), criterion) for weight in _WEIGHTS]
+    criterion = _of_rows_left_out(rows)
+    # one decomposition is enough for all: only the weight over alpha counts
+    operator = Dense(Linear(scales=1 / rows.Z.shape[1])(rows.Z))
+    errors = [criterion.value(operator, 1 / w, Identity()).value for w in _WEIGHTS]
     return float(_WEIGHTS[np.argmax(errors <= np.min(errors) + _AS_LIKELY)])
 
 
