@@ -2,7 +2,7 @@
 
 A class may have no row in the test part of a fold; and one without rows in the training
 part cannot be learned there, unless it has relatives in a tree. A class of a single row
-is never both learned and tested, whatever the folds: of it nothing else is said.
+is never both learned and tested, whatever the folds, and is named apart.
 """
 
 from __future__ import annotations

@@ -135,6 +135,7 @@ def _searched(choices: Sequence[StandardRows], folds: Folds) -> tuple[int, Kerne
         if _gain(observed, begun.value, found.value) > _CLEAR:
             number, begun = other, found
     rows = choices[number]
+    # with starts of its own: fits of such kernels are far from those of others
     weight = _clearly_better_weight(rows, begun.value, _criterion(rows, folds))
     if weight is not None:
         steep = first_kernel(rows.Z.shape[1], weight)
