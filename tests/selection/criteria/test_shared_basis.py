@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.operators import Dense
-from okl.selection.criteria import decoupling, shared_basis
+from okl.selection.criteria import all_rows, shared_basis
 from okl.structures import Fixed, Identity
 from tests.samples import psd
 from tests.selection.criteria.differences import (
@@ -38,7 +38,7 @@ def test_it_is_the_same(make, intercept, structure, alpha, weights, monkeypatch)
     Y, K = sample()
 
     def evaluated(few):
-        monkeypatch.setattr(decoupling, "_FEW", few)
+        monkeypatch.setattr(all_rows, "FEW", few)
         criterion = made(make, Y, weights, intercept=intercept)
         return criterion.evaluate(Dense(K.copy()), alpha, recording(structure))
 
@@ -59,7 +59,7 @@ def test_it_is_the_same(make, intercept, structure, alpha, weights, monkeypatch)
 
 @every
 def test_derivatives_are_differences(make, monkeypatch):
-    monkeypatch.setattr(decoupling, "_FEW", 0)
+    monkeypatch.setattr(all_rows, "FEW", 0)
     Y, K = sample()
     assert_derivatives(made(make, Y, ROW_WEIGHTS), K, ALPHAS, Identity())
 

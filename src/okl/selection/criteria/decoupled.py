@@ -10,6 +10,7 @@ import scipy.sparse
 from scipy.sparse.csgraph import connected_components
 
 from okl.selection.criteria.projected_inverse import Part, ProjectedInverse
+from okl.selection.criteria.reduced_inverse import ReducedInverse, in_wholes
 from okl.selection.criteria.shared_basis import RotatedInverse
 
 # Rows of a group that takes not much longer than the smallest.
@@ -17,7 +18,7 @@ _TOGETHER = 200
 # Eigenvalues of L that differ by less than this part of the largest are one.
 _SAME = 1e-12
 
-Inverse = ProjectedInverse | RotatedInverse
+Inverse = ProjectedInverse | RotatedInverse | ReducedInverse
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Decoupled:
 
     Attributes
     ----------
-    blocks : list of ProjectedInverse or RotatedInverse
+    blocks : list of ProjectedInverse, RotatedInverse or ReducedInverse
         Each column of Y V is in one of them, but for constant outputs left out.
     basis : array (n_outputs, n_outputs) or None
         V, None for the identity.
@@ -107,18 +108,17 @@ class Derivative:
 
 def summed(blocks: Sequence[Inverse], parts: Sequence[Part], n: int) -> np.ndarray:
     """Return the sum of the parts on the rows of each block (n, n)."""
-    rotated = [block for block in blocks if isinstance(block, RotatedInverse)]
-    if rotated:  # all of them are, of one basis
-        shared = rotated[0].shared
-        return _placed([(shared.rows, shared.sum(rotated, parts))], n)
-    return _placed(
-        (
-            (block.rows, block.formed(part))
-            for block, part in zip(blocks, parts, strict=True)
-            if isinstance(block, ProjectedInverse)
-        ),
-        n,
-    )
+    formed, rotated = [], []
+    for whole, part in in_wholes(blocks, parts):
+        if isinstance(whole, RotatedInverse):
+            rotated.append((whole, part))
+        else:
+            formed.append((whole, part))
+    matrices = ((whole.rows, whole.formed(part)) for whole, part in formed)
+    if not rotated:
+        return _placed(matrices, n)
+    shared = rotated[0][0].shared  # all of them are of one basis
+    return _placed([(shared.rows, shared.sum(rotated)), *matrices], n)
 
 
 def _placed(matrices: Iterable[tuple[np.ndarray, np.ndarray]], n: int) -> np.ndarray:
@@ -143,15 +143,22 @@ def patterns(weights: np.ndarray, n_outputs: int) -> np.ndarray:
     return np.unique(weights, axis=1, return_inverse=True)[1].ravel()
 
 
-def alike_columns(
-    ratios: np.ndarray, pattern: np.ndarray, columns: np.ndarray
-) -> list[np.ndarray]:
-    """Return the columns with the same ratio, up to rounding, and the same weights."""
+def without_rounding(ratios: np.ndarray) -> np.ndarray:
+    """Return ratios of which those that are the same up to rounding are equal."""
     order = np.argsort(ratios)
     steps = np.diff(ratios[order]) > _SAME * ratios.max()
     level = np.empty(len(ratios), dtype=int)
     level[order] = np.concatenate([[0], np.cumsum(steps)])
-    keys = level * (pattern.max() + 1) + pattern
+    means: np.ndarray = np.bincount(level, ratios) / np.bincount(level)
+    return means[level]
+
+
+def alike_columns(
+    ratios: np.ndarray, pattern: np.ndarray, columns: np.ndarray
+) -> list[np.ndarray]:
+    """Return the columns with the same ratio and weights, in order of the ratios."""
+    keys = np.unique(ratios, return_inverse=True)[1].ravel() * (pattern.max() + 1)
+    keys += pattern
     return [columns[keys[columns] == key] for key in np.unique(keys[columns])]
 
 

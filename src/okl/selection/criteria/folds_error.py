@@ -77,7 +77,7 @@ class FoldsError(ClosedFormCriterion):
             n_rows = len(left)
             pair = -left.reshape(n_rows, -1), right.reshape(n_rows, -1)
             parts.append(Part(0.0, None, *pair))
-            image = one.block.kernel @ right.reshape(n_rows, -1)
+            image = one.block.kernel_times(right.reshape(n_rows, -1))
             lefts.append(left)
             images.append(image.reshape(right.shape))
         if not model.couples:

@@ -88,7 +88,7 @@ class LeaveOneOut(ClosedFormCriterion):
             at = np.ix_(block.rows, block.outputs)
             product = block.times(judged.of_dual[at])
             parts.append(Part(0.0, variances[at].sum(axis=1), product, block.dual))
-            image = block.kernel @ block.dual
+            image = block.kernel_times(block.dual)
             own = block.kernel_diagonal @ variances[at]
             own -= np.einsum("ij,ij->j", product, image)
             if coupled:

@@ -123,6 +123,14 @@ class ProjectedInverse:
         """Return P times an array (k, p)."""
         return self.matrix @ right
 
+    def kernel_times(self, right: np.ndarray) -> np.ndarray:
+        """Return K times an array (k, p)."""
+        return self.kernel @ right
+
+    def columns(self, rows: np.ndarray) -> np.ndarray:
+        """Return the columns of P of some rows (k, len(rows))."""
+        return self.matrix[:, rows]
+
     def times_rows(self, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the columns of P of some rows times an array (len(rows), p)."""
         return self.matrix[:, rows] @ right
@@ -160,7 +168,7 @@ class ProjectedInverse:
     @cached_property
     def kernel_diagonal(self) -> np.ndarray:
         """The diagonal of P K P (k,), by l / alpha P K P = P - P W^-1 P."""
-        if self._subtracts:
+        if self.subtracts:
             squares = np.einsum(
                 "ij,ij,j->i", self.matrix, self.matrix, 1 / self.weights
             )
@@ -168,19 +176,24 @@ class ProjectedInverse:
         return np.einsum("ij,ij->i", self.matrix @ self.kernel, self.matrix)
 
     @property
-    def _subtracts(self) -> bool:
+    def subtracts(self) -> bool:
         """Whether A is far enough from W^-1 for differences to keep their digits."""
         largest = float(np.max(self.weights * np.diagonal(self.kernel)))
-        return self.ratio * largest > _NOTHING
+        return subtracts(self.ratio * largest)
 
     @property
     def kernel_trace(self) -> float:
         """The trace of P K, by l / alpha K P = I - W^-1 P but for the intercept."""
-        if self._subtracts:
+        if self.subtracts:
             return (
                 float(self.freedom - np.sum(self.diagonal / self.weights)) / self.ratio
             )
         return float(np.vdot(self.matrix, self.kernel))
+
+
+def subtracts(most: float) -> bool:
+    """Tell whether K, which adds up to so much of the noise, adds more than nothing."""
+    return most > _NOTHING
 
 
 def _project(inverse: np.ndarray, intercepts: np.ndarray) -> float:

@@ -55,7 +55,7 @@ class RestrictedLikelihood(ClosedFormCriterion):
         for block in model.blocks:
             scaled = block.dual * precisions[block.outputs]
             parts.append(Part(len(block.outputs) / 2, None, scaled / 2, block.dual))
-            image = block.kernel @ block.dual
+            image = block.kernel_times(block.dual)
             images[np.ix_(block.rows, block.outputs)] = image
             fitted = np.einsum("ij,ij->j", scaled, image)
             inside[block.outputs] = (block.kernel_trace - fitted) / 2

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from okl.numerics.arrays import eigh, symmetric
-from okl.selection.criteria.projected_inverse import Part
+from okl.selection.criteria.projected_inverse import Part, subtracts
 
 
 @dataclass(frozen=True)
@@ -87,23 +87,18 @@ class SharedBasis:
         """The squares of the basis (k, q)."""
         return self.basis**2
 
-    def sum(
-        self, inverses: Sequence[RotatedInverse], parts: Sequence[Part]
-    ) -> np.ndarray:
+    def sum(self, pairs: Sequence[tuple[RotatedInverse, Part]]) -> np.ndarray:
         """Return the sum of ratio times what each part stands for (k, k)."""
         size = len(self.eigenvalues)
         inside = np.zeros((size, size))
-        for one, part in zip(inverses, parts, strict=True):
+        for one, part in pairs:
             if part.variances is None:
                 inside.reshape(-1)[:: size + 1] += one.ratio * part.own * one.gain
             else:
                 inside += _between(self.basis, part.variances, one.ratio, one.gain)
         total = self.basis @ inside @ self.basis.T
-        left = np.hstack(
-            [one.ratio * part.left for one, part in zip(inverses, parts, strict=True)]
-        )
-        outer = left @ np.hstack([part.right for part in parts]).T
-        total -= symmetric(outer)
+        left = np.hstack([one.ratio * part.left for one, part in pairs])
+        total -= symmetric(left @ np.hstack([part.right for _, part in pairs]).T)
         return total
 
 
@@ -150,6 +145,17 @@ class RotatedInverse:
         return len(self.rows) - self.shared.free_intercept
 
     @property
+    def subtracts(self) -> bool:
+        """Whether K adds enough to the noise for differences to keep their digits."""
+        largest = float(np.max(self.shared.eigenvalues))
+        return subtracts(self.ratio * largest)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """P, written out (k, k)."""
+        return self.among(np.arange(len(self.rows)))
+
+    @property
     def log_determinant(self) -> float:
         """log|A|, plus log 1'A^-1 1 with a free intercept."""
         found = float(np.sum(np.log1p(self.ratio * self.shared.eigenvalues)))
@@ -182,6 +188,15 @@ class RotatedInverse:
         """Return P times an array (k, p)."""
         basis = self.shared.basis
         return basis @ (self.gain[:, None] * (basis.T @ right))
+
+    def kernel_times(self, right: np.ndarray) -> np.ndarray:
+        """Return K times an array (k, p)."""
+        return self.kernel @ right
+
+    def columns(self, rows: np.ndarray) -> np.ndarray:
+        """Return the columns of P of some rows (k, len(rows))."""
+        basis = self.shared.basis
+        return basis @ (self.gain[:, None] * basis[rows].T)
 
     def times_rows(self, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the columns of P of some rows times an array (len(rows), p)."""
