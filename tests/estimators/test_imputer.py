@@ -191,6 +191,16 @@ def test_a_mixture_of_units_is_not_worse_than_one():
     assert errors["auto"] <= errors["standardize"]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_few_rows_of_normal_columns_are_not_transformed(seed):
+    rng = np.random.default_rng(seed)
+    whole = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 30))
+    whole += 0.5 * rng.normal(size=whole.shape)
+    assert not OutputKernelImputer().fit(holes(whole, 0.2)).transformer_.by_power.any()
+    skewed = OutputKernelImputer().fit(holes(np.exp(0.3 * whole), 0.2))
+    assert skewed.transformer_.by_power.any()
+
+
 def test_a_column_that_is_constant_but_for_rounding_judges_nothing():
     table = holes(np.exp(related(150) / [1.0, 10.0, 0.1]))
     constant = np.full((150, 1), 1e20)

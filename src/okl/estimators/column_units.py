@@ -8,6 +8,11 @@ standardised, all transformed by a power, and a mixture of the two. What a power
 for a column it may do by way of the others, which were transformed too: columns that
 are related as they are, or by their logarithms, are no longer if only some of them are
 transformed. So the mixture is judged as a whole, beside the other two.
+
+Where rows are few even normal columns look skewed by chance, and entries that powers
+were fitted to are predicted better by them. So powers are only judged if columns are
+likelier by them, for each column by more than half the logarithm of the number of its
+entries, the price of one parameter (Schwarz 1978).
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import yeojohnson_llf
 from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
 
 from okl.posterior import RowDistribution
@@ -56,6 +62,9 @@ class ColumnUnits:
         The extremes of columns transformed by it, if it is fitted.
     smallest, largest : array (n_columns,)
         The extremes of the columns themselves.
+    likelier : array (n_columns,)
+        By how much the logarithm of the likelihood of a column is larger by its power,
+        less what that has to be; zero if powers are not judged.
     """
 
     plain: Any
@@ -66,6 +75,7 @@ class ColumnUnits:
     highest: np.ndarray
     smallest: np.ndarray
     largest: np.ndarray
+    likelier: np.ndarray
 
     @classmethod
     def of(cls, table: np.ndarray, way: str | None) -> ColumnUnits:
@@ -78,14 +88,25 @@ class ColumnUnits:
         values = table
         if way in ("auto", "yeo-johnson"):  # else it is not used, and takes longest
             values = power.fit(table / sizes).transform(table / sizes)
-        extremes = [
-            end(of, axis=0) for of in (values, table) for end in (np.nanmin, np.nanmax)
-        ]
         none = np.zeros(table.shape[1], dtype=bool)
-        units = cls(plain.fit(table), power, sizes, none, *extremes)
+        units = cls(
+            plain.fit(table),
+            power,
+            sizes,
+            none,
+            lowest=np.nanmin(values, axis=0),
+            highest=np.nanmax(values, axis=0),
+            smallest=np.nanmin(table, axis=0),
+            largest=np.nanmax(table, axis=0),
+            likelier=np.zeros(len(none)),
+        )
         if way == "yeo-johnson":
             return replace(units, by_power=~none)
-        return units._judged(_some_of(table)) if way == "auto" else units
+        if way != "auto":
+            return units
+        pairs = zip((table / sizes).T, power.lambdas_, strict=True)
+        likelier = np.array([_gain(column, exponent) for column, exponent in pairs])
+        return replace(units, likelier=likelier)._judged(_some_of(table))
 
     def transform(self, table: np.ndarray) -> np.ndarray:
         """Return a table (n, n_columns) in these units."""
@@ -116,8 +137,8 @@ class ColumnUnits:
         """Return the best of plain columns, which these are, a mixture and powers."""
         everywhere = replace(self, by_power=~self.by_power)
         plain, power = self._errors(table), everywhere._errors(table)
-        mixed = power < _CLEARLY * plain
-        others = [(everywhere, power)]
+        mixed = (power < _CLEARLY * plain) & (self.likelier > 0)
+        others = [(everywhere, power)] if self.likelier.sum() > 0 else []
         if mixed.any() and not mixed.all():
             mixture = replace(self, by_power=mixed)
             others.insert(0, (mixture, mixture._errors(table)))
@@ -139,6 +160,18 @@ class ColumnUnits:
         varying = std > _CONSTANT * np.abs(self.plain.mean_)
         off = np.where(varying, off, 0.0) / np.where(varying, std, 1.0)
         return np.nanmean(off**2, axis=0)
+
+
+def _gain(column: np.ndarray, exponent: float) -> float:
+    """Return by how much a column is likelier by a power than Schwarz's price.
+
+    Zero if its variance is rounding.
+    """
+    entries = column[~np.isnan(column)]
+    if np.std(entries) <= _CONSTANT * np.abs(np.mean(entries)):
+        return 0.0
+    gain = yeojohnson_llf(exponent, entries) - yeojohnson_llf(1.0, entries)
+    return float(gain) - float(np.log(len(entries))) / 2
 
 
 def _size(column: np.ndarray) -> float:

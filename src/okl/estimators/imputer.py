@@ -217,7 +217,7 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
     One model serves all patterns of missing entries. Without inputs rows are taken to
     be normal, after a transformation of each column; mean and covariance are those of
     largest likelihood, found by expectation and maximisation, with correlations shrunk
-    where rows are few (no duality gap certifies them). With fewer than two rows for
+    where rows are few (no duality gap certifies them). With fewer than eight rows for
     each column, covariances of few factors are tried too, and taken if they predict
     entries that are held out clearly better. With inputs a regressor, whose fit is
     certified, predicts each column from them, and its errors in rows left out have the
@@ -239,7 +239,8 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         what predicts entries best from the others of their rows: ``"standardize"``, a
         power for all columns, or one only for those whose squared error it takes below
         0.8 of that without. A power has to save a hundredth of the error of the table,
-        in variances of its columns. With inputs, on which entries may depend in other
+        in variances of its columns, and to make columns likelier by more than
+        Schwarz's price of a parameter. With inputs, on which entries may depend in other
         ways than on each other, it is ``"standardize"``. None is nothing.
     n_iter : int, default=5
         With inputs, how many times the regressor is fitted again, with the kernel and
