@@ -6,6 +6,8 @@ from numpy.testing import assert_allclose
 
 from okl.posterior import RowDistribution, best_distribution, held_out_entries
 from okl.posterior.few_factors import of_few_factors
+from okl.posterior.held_out_entries import best_of_errors
+from okl.posterior.incomplete_rows import shrunk
 
 
 def of_factors(n, m, seed):
@@ -54,7 +56,7 @@ def test_tables_of_many_rows_or_few_entries_are_not_tried(monkeypatch):
         pytest.fail("few factors were tried")
 
     monkeypatch.setattr(held_out_entries, "of_few_factors", refuse)
-    for n, m in [(60, 30), (10, 12)]:
+    for n, m in [(240, 30), (10, 12)]:
         rows = holes(of_factors(n, m, 0))[1]
         found = best_distribution(rows)
         assert np.array_equal(found.covariance, RowDistribution.of(rows).covariance)
@@ -76,7 +78,7 @@ def test_each_column_keeps_two_entries():
     seen[:2] = True
     seen[:, :50] = True
     rows = np.where(seen, np.random.default_rng(0).normal(size=seen.shape), np.nan)
-    out = held_out_entries._held_out(rows)
+    out = held_out_entries._held_out_of_table(rows)
     assert out[:, :50].any()
     assert not out[:, 50:].any()
     assert np.all((seen & ~out).sum(axis=0) >= 2)
@@ -90,3 +92,36 @@ def test_constant_columns_do_not_matter():
     assert np.all(found.covariance[-1] == 0)
     assert found.filled(with_constant)[0][0, -1] == 7.0
     assert np.all(best_distribution(np.full((40, 80), 3.0)).covariance == 0)
+
+
+@pytest.mark.parametrize("with_holes", [False, True])
+def test_errors_of_few_factors_are_those_of_new_rows(with_holes):
+    whole = of_factors(300, 30, 1)
+    rows, new = whole[:60], whole[60:]
+    if with_holes:
+        rows = holes(rows, 0.1)[1]
+    found = best_of_errors(rows)
+    few, alike = (
+        RowDistribution.of(rows, centre=False, shrinkage=shrinkage)
+        for shrinkage in (of_few_factors, shrunk)
+    )
+    assert_allclose(found.covariance, few.covariance)
+    assert np.all(found.mean == 0)
+    known = np.where(np.arange(30) < 15, new, np.nan)
+
+    def error(distribution):
+        return np.mean((distribution.filled(known)[0] - new)[:, 15:] ** 2)
+
+    assert error(few) < 0.97 * error(alike)
+
+
+def test_other_errors_are_shrunk_alike():
+    rows = of_neighbours(50, 60, 0)
+    alike = RowDistribution.of(rows, centre=False)
+    assert_allclose(best_of_errors(rows).covariance, alike.covariance)
+    # neither the order of rows nor that of columns plays a part
+    rows = of_factors(60, 30, 1)
+    order, columns = np.argsort(rows[:, 0]), np.argsort(rows[0])
+    again = best_of_errors(rows[np.ix_(order, columns)]).covariance
+    first = best_of_errors(rows).covariance
+    assert_allclose(again, first[np.ix_(columns, columns)], rtol=1e-6, atol=1e-9)

@@ -20,7 +20,7 @@ Errors of outputs are correlated as well. Their correlations R are found as foll
 - If L is diagonal, signal and noise share R: f has the covariance
   k(x, x') R_jk sqrt(s_j s_k l_j l_k). Where all targets are observed the predictions of
   that process are those of independent outputs, whatever R is. R is the correlation
-  of the standardised residuals r_ij / sqrt(s_j v_ij).
+  of the standardised residuals r_ij / sqrt(s_j v_ij), shrunk or that of few factors.
 - Else L has the covariance of the signal, and R is the correlation of the noise alone:
   residuals have the covariance S_(-i) + N, N_jk = R_jk sqrt(s_j a_j s_k a_k), found by
   expectation and maximisation, with S_(-i) given, and shrunk at the end (shrunk in each
@@ -42,7 +42,8 @@ from okl.coding.tasks import COLUMNS, Tasks
 from okl.numerics.memory import require_memory
 from okl.posterior.base import Posterior
 from okl.posterior.few_rows import with_that_of_others
-from okl.posterior.incomplete_rows import RowDistribution, shrunk
+from okl.posterior.held_out_entries import best_of_errors
+from okl.posterior.incomplete_rows import shrunk
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
 
 _TOLERANCE, _ROUNDS = 1e-3, 50
@@ -188,7 +189,7 @@ def correlation_of_errors(
     if not posterior.couples:
         told = ~np.isnan(calibration.standardised).all(axis=0)
         R = np.eye(m)
-        found = RowDistribution.of(calibration.standardised[:, told], centre=False)
+        found = best_of_errors(calibration.standardised[:, told])
         R[np.ix_(told, told)] = _correlation(found.covariance)
         return R
     require_memory(
