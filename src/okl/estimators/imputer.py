@@ -240,8 +240,8 @@ class OutputKernelImputer(_TableFirst, _Filling):  # type: ignore[misc]
         power for all columns, or one only for those whose squared error it takes below
         0.8 of that without. A power has to save a hundredth of the error of the table,
         in variances of its columns, and to make columns likelier by more than
-        Schwarz's price of a parameter. With inputs, on which entries may depend in other
-        ways than on each other, it is ``"standardize"``. None is nothing.
+        Schwarz's price of a parameter. With inputs, on which entries may depend in
+        other ways than on each other, it is ``"standardize"``. None is nothing.
     n_iter : int, default=5
         With inputs, how many times the regressor is fitted again, with the kernel and
         the alpha of the first fit, to the table as it was filled in before. Outputs
