@@ -50,8 +50,9 @@ _BLOCK = 4e-5
 # Seconds of a score and a closed form, a fit in an eigenbasis, and one that takes
 # products, with L known and with L learned, however small.
 _SCORED, _INSIDE_FIT, _KNOWN_FIT, _LEARNED_FIT = 1e-3, 2e-3, 3e-3, 1e-2
-# How many times as long a fit by products, L known, takes where the loss has kinks.
-_KINKS = 3.0
+# How many times as long a fit by products, L known, takes where the loss has kinks:
+# of classes, by libsvm, and of numbers.
+_KINKS, _KINKS_OF_NUMBERS = 3.0, 12.0
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,8 @@ def _of_trial(
         products = known * _KNOWN + learned * _LEARNED * longer
         work = n_alphas * products * rows * columns * max(width, _FEW) * PRODUCT
         of_all_rows = 0.0
-        smooth = "smooth" in of_loss
-        each = known * _KNOWN_FIT * (1.0 if smooth else _KINKS)
+        kinks = _KINKS_OF_NUMBERS if "regression" in of_loss else _KINKS
+        each = known * _KNOWN_FIT * (1.0 if "smooth" in of_loss else kinks)
         each += learned * _LEARNED_FIT
         if size >= n and n**2 * 8 > experiment.budget:  # evaluated for each product
             n_blocks = RowBlocks.n_blocks(int(rows), experiment.budget)

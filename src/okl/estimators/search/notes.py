@@ -32,7 +32,7 @@ _LARGEST = (
 _SMALLEST = (
     "smallest",
     "Try smaller alphas, unless there are few rows: then a model that hardly smoothes "
-    "may predict held-out rows best by chance.",
+    "may predict held-out rows best by chance, and intervals are too short.",
 )
 
 
