@@ -56,9 +56,9 @@ def shares_by_default(model: Any, X: Any, tasks: Tasks | None) -> bool:
     asked = _is_asked(model)
     if asked and not learns_for_tasks(model, X, tasks):
         raise ValueError(
-            f"fit_intercept={SHARED!r} of a search is only for fits with task, dense X "
-            "and a kernel that is learned. Pass task to fit and leave kernel out, or "
-            "choose another fit_intercept. For a kernel of your own take "
+            f"fit_intercept={SHARED!r} is only for fits with task, dense X and a "
+            "kernel that is learned. Pass task to fit and leave kernel out, or "
+            "choose another fit_intercept. For numbers, and a kernel of your own, take "
             "GradientSearchCV(OutputKernelRegressor(kernel + Constant(1.0), "
             f"Mean(gamma), fit_intercept={SHARED!r})).fit(X, y, task=task)."
         )

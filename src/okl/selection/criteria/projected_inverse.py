@@ -127,10 +127,6 @@ class ProjectedInverse:
         """Return K times an array (k, p)."""
         return self.kernel @ right
 
-    def columns(self, rows: np.ndarray) -> np.ndarray:
-        """Return the columns of P of some rows (k, len(rows))."""
-        return self.matrix[:, rows]
-
     def times_rows(self, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the columns of P of some rows times an array (len(rows), p)."""
         return self.matrix[:, rows] @ right

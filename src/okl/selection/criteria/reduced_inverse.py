@@ -72,7 +72,7 @@ class ReducedInverse:
         numpy.linalg.LinAlgError
             If P_hh is not numerically positive definite.
         """
-        columns = whole.columns(hidden)
+        columns = whole.times_rows(hidden, np.eye(len(hidden)))
         factor = cholesky(columns[hidden], lower=True, check_finite=False)
         root = _divided(factor, columns)
         dual = image[seen] - root[seen] @ _divided(factor, image[hidden].T).T

@@ -193,11 +193,6 @@ class RotatedInverse:
         """Return K times an array (k, p)."""
         return self.kernel @ right
 
-    def columns(self, rows: np.ndarray) -> np.ndarray:
-        """Return the columns of P of some rows (k, len(rows))."""
-        basis = self.shared.basis
-        return basis @ (self.gain[:, None] * basis[rows].T)
-
     def times_rows(self, rows: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the columns of P of some rows times an array (len(rows), p)."""
         basis = self.shared.basis
