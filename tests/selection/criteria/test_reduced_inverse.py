@@ -37,11 +37,11 @@ cases = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(params=[99, 0], ids=["inverses", "one-decomposition"])
-def few(request, monkeypatch):
-    """Reduce any number of outputs; make an inverse for each ratio, or none."""
-    monkeypatch.setattr(decoupling, "FEW", -1)
-    monkeypatch.setattr(all_rows, "FEW", request.param)
+@pytest.fixture
+def few(monkeypatch):
+    """Reduce any number of outputs, up to three ratios."""
+    monkeypatch.setattr(decoupling, "FEW", M)
+    monkeypatch.setattr(decoupling, "FEWEST", 0)
 
 
 @every
@@ -56,7 +56,7 @@ def test_it_is_the_same(make, intercept, structure, alpha, weights, few, monkeyp
         return criterion.evaluate(Dense(K.copy()), alpha, structure)
 
     together = evaluated()
-    monkeypatch.setattr(decoupling, "FEW", 99)
+    monkeypatch.setattr(decoupling, "FEWEST", 99)
     apart = evaluated()
     assert_allclose(together.value, apart.value, rtol=1e-9)
     assert_allclose(together.log_alpha, apart.log_alpha, rtol=1e-7)
@@ -98,6 +98,32 @@ def test_where_the_kernel_is_nothing_beside_the_noise(few, monkeypatch):
         return criterion.evaluate(Dense(K.copy()), 1e9, Identity()).log_alpha
 
     together = slope()
-    monkeypatch.setattr(decoupling, "FEW", 99)
+    monkeypatch.setattr(decoupling, "FEWEST", 99)
     # a small difference of large numbers would have hardly a digit here
     assert_allclose(together, slope(), rtol=1e-5)
+
+
+@every
+def test_digits_are_kept_at_a_small_alpha(make, few, monkeypatch):
+    """A decomposition in the place of the inverse would have none of them."""
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
+    Y = np.sin(X @ np.random.default_rng(1).normal(size=(2, M)))
+    weights = (np.random.default_rng(2).random(Y.shape) > 0.25) * 1.0
+
+    def evaluated():
+        criterion = made(make, Y * weights, weights)
+        return criterion.evaluate(Dense(K.copy()), 1e-8, Identity(), of_kernel=False)
+
+    together = evaluated()
+    monkeypatch.setattr(decoupling, "FEWEST", 99)
+    apart = evaluated()
+    assert_allclose(together.value, apart.value, rtol=1e-5)
+    assert_allclose(together.log_alpha, apart.log_alpha, rtol=1e-3)
+
+
+def test_many_ratios_have_inverses_of_their_own(few, monkeypatch):
+    Y, K = sample()
+    monkeypatch.setattr(decoupling, "FEW", M - 1)
+    monkeypatch.setattr(all_rows.ReducedInverse, "of", None)
+    made(RestrictedLikelihood, Y, OBSERVED).evaluate(Dense(K), ALPHAS, Identity())

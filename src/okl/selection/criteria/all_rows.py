@@ -1,9 +1,10 @@
 """Outputs that were observed in all rows, or lack a few: inverses of all rows.
 
 Columns of one ratio l / alpha share one inverse, from which those that lack a few rows
-take theirs (`reduced_inverse.py`). Many ratios share one decomposition in place of an
-inverse each (`shared_basis.py`), as do all where the kernel stays the same: it is kept
-from one evaluation to the next.
+take theirs (`reduced_inverse.py`). Where none lacks a row many ratios share one
+decomposition in place of an inverse each (`shared_basis.py`), as do all where the
+kernel stays the same: it is kept from one evaluation to the next. To take rows out of
+that would leave no digits at a small alpha.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from okl.operators import Operator
 from okl.selection.criteria.decoupled import Inverse
 from okl.selection.criteria.kernel_rows import kernel_of_rows, require_memory_for
 from okl.selection.criteria.projected_inverse import ProjectedInverse
-from okl.selection.criteria.reduced_inverse import ReducedInverse, Whole
+from okl.selection.criteria.reduced_inverse import ReducedInverse
 from okl.selection.criteria.shared_basis import SharedBasis
 
 # Inverses that take as long as one decomposition, with what each of them needs then.
@@ -29,7 +30,7 @@ _LACKING = 1 / 3
 _ARRAYS = 4
 
 # Makes the P of some outputs, given their ratio and targets.
-_InverseOf = Callable[[np.ndarray, float, np.ndarray], Whole]
+_InverseOf = Callable[[np.ndarray, float, np.ndarray], ProjectedInverse]
 
 
 class AllRows:
@@ -48,6 +49,11 @@ class AllRows:
         self._parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._last: tuple[Operator, SharedBasis] | None = None
 
+    @property
+    def lacks_none(self) -> bool:
+        """Whether weights are of rows, so that no output lacks one."""
+        return self._all.shape[1] == 1
+
     def serve(self, outputs: np.ndarray) -> bool:
         """Tell whether these, which have the same weights, lack at most a few rows."""
         n, (_, hidden) = len(self._rows), self._seen(outputs)
@@ -61,7 +67,7 @@ class AllRows:
 
     def _seen(self, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return in which of the rows some outputs were observed, and the others."""
-        column = int(outputs[0]) if self._all.shape[1] > 1 else 0
+        column = 0 if self.lacks_none else int(outputs[0])
         if column not in self._parts:
             seen = self._all[self._rows, column] > 0
             self._parts[column] = np.flatnonzero(seen), np.flatnonzero(~seen)
@@ -80,16 +86,19 @@ class AllRows:
         if not groups:
             return
         self._require_memory(groups)
-        firsts = ratios[[outputs[0] for outputs in groups]]
-        levels = np.split(np.arange(len(groups)), np.flatnonzero(np.diff(firsts)) + 1)
-        if len(levels) > FEW or not of_kernel:
-            inverse_of: _InverseOf = self._decomposed(operator).inverse
-        else:
-            inverse_of = self._inverses(operator)
+        own = ratios[[outputs[0] for outputs in groups]]
+        levels = np.split(np.arange(len(groups)), np.flatnonzero(np.diff(own)) + 1)
+        if self.lacks_none and (len(levels) > FEW or not of_kernel):
+            shared = self._decomposed(operator)
+            for ratio, outputs in zip(own, groups, strict=True):
+                some = targets[np.ix_(self._rows, outputs)]
+                yield shared.inverse(outputs, float(ratio), some)
+            return
+        inverse_of = self._inverses(operator)
         for level in levels:
-            own = [groups[number] for number in level]
-            ratio = float(firsts[level[0]])
-            yield from self._of_one_ratio(inverse_of, ratio, own, targets)
+            alike = [groups[number] for number in level]
+            ratio = float(own[level[0]])
+            yield from self._of_one_ratio(inverse_of, ratio, alike, targets)
 
     def _of_one_ratio(
         self,

@@ -28,6 +28,10 @@ from okl.selection.criteria.kernel_rows import kernel_of_rows, require_memory_fo
 from okl.selection.criteria.output_units import OutputUnits
 from okl.selection.criteria.projected_inverse import ProjectedInverse
 
+# Outputs that lack rows, from which one inverse for all of them takes less time; they
+# may have up to FEW ratios.
+FEWEST = 8
+
 
 class Decoupling:
     """Makes targets independent, for one kernel after the other.
@@ -73,7 +77,8 @@ class Decoupling:
         ratios = without_rounding(ratios)
         groups = alike_columns(ratios, self._patterns, columns)
         served = [self._all_rows.serve(outputs) for outputs in groups]
-        if self._weights.shape[1] > 1 and sum(served) <= FEW:
+        n_ratios = len(np.unique(ratios[columns]))
+        if not self._all_rows.lacks_none and (sum(served) <= FEWEST or n_ratios > FEW):
             served = [False] * len(groups)
         together = list(compress(groups, served))
         apart = compress(groups, [not whether for whether in served])

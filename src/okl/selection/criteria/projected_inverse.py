@@ -175,7 +175,7 @@ class ProjectedInverse:
     def subtracts(self) -> bool:
         """Whether A is far enough from W^-1 for differences to keep their digits."""
         largest = float(np.max(self.weights * np.diagonal(self.kernel)))
-        return subtracts(self.ratio * largest)
+        return self.ratio * largest > _NOTHING
 
     @property
     def kernel_trace(self) -> float:
@@ -185,11 +185,6 @@ class ProjectedInverse:
                 float(self.freedom - np.sum(self.diagonal / self.weights)) / self.ratio
             )
         return float(np.vdot(self.matrix, self.kernel))
-
-
-def subtracts(most: float) -> bool:
-    """Tell whether K, which adds up to so much of the noise, adds more than nothing."""
-    return most > _NOTHING
 
 
 def _project(inverse: np.ndarray, intercepts: np.ndarray) -> float:

@@ -23,6 +23,7 @@ from scipy.linalg import cholesky, solve_triangular
 from okl.selection.criteria.projected_inverse import Part, ProjectedInverse
 from okl.selection.criteria.shared_basis import RotatedInverse
 
+# What is of all rows that count.
 Whole = ProjectedInverse | RotatedInverse
 # Arrays of which sym(left right') is taken away.
 Pairs = list[tuple[np.ndarray, np.ndarray]]
@@ -34,7 +35,7 @@ class ReducedInverse:
 
     Attributes
     ----------
-    whole : ProjectedInverse or RotatedInverse
+    whole : ProjectedInverse
         P of all rows, with the same l / alpha.
     outputs : array of int
     seen : array of int (k,)
@@ -47,7 +48,7 @@ class ReducedInverse:
         C.
     """
 
-    whole: Whole
+    whole: ProjectedInverse
     outputs: np.ndarray
     seen: np.ndarray
     root: np.ndarray
@@ -57,7 +58,7 @@ class ReducedInverse:
     @classmethod
     def of(
         cls,
-        whole: Whole,
+        whole: ProjectedInverse,
         outputs: np.ndarray,
         seen: np.ndarray,
         hidden: np.ndarray,
@@ -72,7 +73,7 @@ class ReducedInverse:
         numpy.linalg.LinAlgError
             If P_hh is not numerically positive definite.
         """
-        columns = whole.times_rows(hidden, np.eye(len(hidden)))
+        columns = whole.matrix[:, hidden]
         factor = cholesky(columns[hidden], lower=True, check_finite=False)
         root = _divided(factor, columns)
         dual = image[seen] - root[seen] @ _divided(factor, image[hidden].T).T
@@ -146,7 +147,7 @@ class ReducedInverse:
             self.weights,
             whole.kernel[np.ix_(seen, seen)],
             whole.ratio,
-            len(whole.rows) - whole.freedom,
+            whole.n_free,
             whole.matrix[np.ix_(seen, seen)] - own @ own.T,
             self.log_determinant,
             self.dual,
@@ -182,8 +183,10 @@ def in_wholes(
     """Return each P of all rows once, with the sum of all parts that are of it."""
     sums: dict[int, _Sum] = {}
     for block, part in zip(blocks, parts, strict=True):
+        own: tuple[float, np.ndarray | None, Pairs]
         if isinstance(block, ReducedInverse):
-            whole, own = block.whole, block.in_whole(part)
+            whole: Whole = block.whole
+            own = block.in_whole(part)
         else:
             whole = block
             own = part.own, part.variances, [(part.left, part.right)]

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 
 from okl.numerics.arrays import eigh, symmetric
-from okl.selection.criteria.projected_inverse import Part, subtracts
+from okl.selection.criteria.projected_inverse import Part
 
 
 @dataclass(frozen=True)
@@ -143,17 +143,6 @@ class RotatedInverse:
     def freedom(self) -> int:
         """The number of rows, less that of free intercepts."""
         return len(self.rows) - self.shared.free_intercept
-
-    @property
-    def subtracts(self) -> bool:
-        """Whether K adds enough to the noise for differences to keep their digits."""
-        largest = float(np.max(self.shared.eigenvalues))
-        return subtracts(self.ratio * largest)
-
-    @cached_property
-    def matrix(self) -> np.ndarray:
-        """P, written out (k, k)."""
-        return self.among(np.arange(len(self.rows)))
 
     @property
     def log_determinant(self) -> float:
