@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from okl import OutputKernelRegressor
 from okl.posterior import RowDistribution, best_distribution, held_out_entries
 from okl.posterior.few_factors import of_few_factors
 from okl.posterior.held_out_entries import best_of_errors
@@ -125,3 +126,18 @@ def test_other_errors_are_shrunk_alike():
     again = best_of_errors(rows[np.ix_(order, columns)]).covariance
     first = best_of_errors(rows).covariance
     assert_allclose(again, first[np.ix_(columns, columns)], rtol=1e-6, atol=1e-9)
+
+
+def test_given_outputs_tell_of_others_by_few_factors(monkeypatch):
+    whole = of_factors(360, 30, 1)
+    X = np.random.default_rng(0).normal(size=(360, 1))
+    given = np.where(np.arange(30) < 15, whole[60:], np.nan)
+
+    def error():
+        model = OutputKernelRegressor("rbf", "identity", alpha=100.0)
+        found = model.fit(X[:60], whole[:60]).predict(X[60:], given=given)
+        return np.mean((found - whole[60:])[:, 15:] ** 2)
+
+    by_factors = error()
+    monkeypatch.setattr(held_out_entries, "of_few_factors", shrunk)
+    assert by_factors < 0.97 * error()

@@ -127,3 +127,17 @@ def test_many_ratios_have_inverses_of_their_own(few, monkeypatch):
     monkeypatch.setattr(decoupling, "FEW", M - 1)
     monkeypatch.setattr(all_rows.ReducedInverse, "of", None)
     made(RestrictedLikelihood, Y, OBSERVED).evaluate(Dense(K), ALPHAS, Identity())
+
+
+def test_far_smaller_ratios_stay_apart():
+    Y, K = sample()
+    criterion = made(RestrictedLikelihood, Y, OBSERVED)
+    alphas = np.array([1e-8, 1e6, 1e8])
+    model = criterion._model(
+        Dense(K),
+        criterion._relation(Dense(K), alphas, Identity())[1],
+        joins=False,
+        of_kernel=True,
+    )
+    found = {int(block.outputs[0]): block.ratio for block in model.blocks}
+    assert_allclose([found[j] for j in range(M)], 1 / alphas, rtol=1e-12)

@@ -74,7 +74,7 @@ class Decoupling:
         else:
             values, basis = eigh(units.relation)
             ratios, targets = np.clip(values, 0.0, None), targets * units.scales @ basis
-        ratios = without_rounding(ratios)
+        own, ratios = ratios, without_rounding(ratios)
         groups = alike_columns(ratios, self._patterns, columns)
         served = [self._all_rows.serve(outputs) for outputs in groups]
         n_ratios = len(np.unique(ratios[columns]))
@@ -86,7 +86,7 @@ class Decoupling:
             *self._all_rows.blocks(
                 operator, together, ratios, targets, of_kernel=of_kernel
             ),
-            *self._apart(operator, apart, ratios, targets),
+            *self._apart(operator, apart, own, targets),
         ]
         weights = np.broadcast_to(self._weights, targets.shape)
         return Decoupled(blocks, basis, targets, weights, units.scales)
@@ -113,7 +113,7 @@ class Decoupling:
                 rows,
                 own[rows],
                 kernel,
-                float(ratios[outputs[0]]),
+                float(ratios[outputs].mean()),
                 targets[np.ix_(rows, outputs)],
                 np.zeros(len(rows), dtype=int) if self._fit_intercept else None,
             )

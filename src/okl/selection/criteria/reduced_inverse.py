@@ -7,8 +7,9 @@ an output was not observed, it follows from that of all rows by the Schur comple
 
 which is zero in the rows and columns h; log|A| + log|H'A^-1 H| grows by log|P_hh|. For
 n rows that is the work of n^2 |h| multiplications at most instead of n^3. Where many
-outputs each lack other rows, nothing but U is kept of each of them, and the derivative
-in K is summed over outputs before anything of the size of K is formed.
+outputs each lack other rows, the likelihood keeps nothing but U of each of them, and
+the derivative in K is summed over outputs before anything of the size of K is formed.
+Criteria of rows left out form P_j.
 """
 
 from __future__ import annotations
