@@ -66,7 +66,7 @@ class Decoupling:
     def of(
         self, operator: Operator, units: OutputUnits, *, of_kernel: bool
     ) -> Decoupled:
-        """Invert once for all columns that share ratio, rows and weights, or less."""
+        """Invert as few matrices as there can be for one kernel."""
         targets, ratios, basis = self._targets, units.ratios, None
         columns = np.arange(targets.shape[1])
         if units.relation is None:
@@ -74,6 +74,7 @@ class Decoupling:
         else:
             values, basis = eigh(units.relation)
             ratios, targets = np.clip(values, 0.0, None), targets * units.scales @ basis
+        # those that stay apart keep their own: far smaller ones would not be the same
         own, ratios = ratios, without_rounding(ratios)
         groups = alike_columns(ratios, self._patterns, columns)
         served = [self._all_rows.serve(outputs) for outputs in groups]
