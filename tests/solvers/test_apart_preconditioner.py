@@ -46,9 +46,9 @@ def test_few_products_are_enough_at_any_alpha(intercept, monkeypatch):
     for alpha in (1e-3, 1e-5):
         equations, right = system(LITTLE, alpha=alpha, intercept=intercept)
         assert products(equations, right) <= 15
-    monkeypatch.setattr(
-        "okl.solvers.predictor.preconditioner_form.apart_cost", lambda *given: None
-    )
+    form = "okl.solvers.predictor.preconditioner_form."
+    monkeypatch.setattr(form + "apart_cost", lambda *given: None)
+    monkeypatch.setattr(form + "n_entries", lambda *given: N * M)
     equations, right = system(LITTLE, intercept=intercept)
     assert products(equations, right) > 30
 

@@ -17,10 +17,13 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, definite_solver, namespace
 from okl.operators import JointOperator, JointSum, NystroemFactor
 from okl.solvers.predictor.apart_preconditioner import apart_preconditioner
+from okl.solvers.predictor.entries_preconditioner import entries_preconditioner
 from okl.solvers.predictor.preconditioner_form import form_of
 from okl.solvers.predictor.term_preconditioner import sum_preconditioner
 from okl.solvers.predictor.tree_preconditioner import nodes_of, tree_preconditioner
 from okl.solvers.predictor.woodbury import woodbury
+
+_OF_ENTRIES = {"entries": entries_preconditioner, "apart": apart_preconditioner}
 
 
 def preconditioner(
@@ -45,8 +48,8 @@ def preconditioner(
         return lambda right: scale * right
     rank = max((factor.shape[1] for factor in columns.factors), default=0)
     form = form_of(joint, rank, curvature, alpha)
-    if form.name == "apart":
-        return apart_preconditioner(joint, curvature, alpha, centered=centered)
+    if form.name in _OF_ENTRIES:
+        return _OF_ENTRIES[form.name](joint, curvature, alpha, centered=centered)
     if isinstance(joint, JointSum) and form.name == "sum":
         return sum_preconditioner(joint, columns, form.rank, curvature, alpha)
     columns, terms = columns.leading(form.rank), []

@@ -5,6 +5,8 @@ The choice depends on what couples the outputs, and on what each form costs:
 - ``"joint"``: one small matrix for all outputs
   (`okl.solvers.predictor.low_rank_preconditioner`), unless it takes longer than the
   products it saves.
+- ``"entries"``: the matrix of the entries where the loss has curvature, if that is no
+  larger than the small one (`okl.solvers.predictor.entries_preconditioner`).
 - ``"separate"``: a small matrix for each output, where nothing couples them; also where
   each has a kernel of its own and the loss couples them, which is then replaced by its
   diagonal.
@@ -26,6 +28,7 @@ from typing import NamedTuple
 from okl.losses.base import Curvature
 from okl.operators import JointOperator, JointSum
 from okl.solvers.predictor.apart_preconditioner import apart_cost
+from okl.solvers.predictor.entries_preconditioner import n_entries
 from okl.solvers.predictor.term_preconditioner import n_directions
 
 # The work of the small matrix may be that of so many products with K, which as
@@ -57,27 +60,36 @@ def form_of(
         return Form("apart", rank, apart)
     if isinstance(joint, JointSum):
         return _form_of_sum(joint, rank, curvature)
-    (n, m), kernel = curvature.diagonal.shape, joint.output_kernel
+    n, kernel = curvature.diagonal.shape[0], joint.output_kernel
     # a product costs two multiplications for each row and feature: so many features
     # bound the rank
     work = max(joint.work / n, 1.0)
     by_loss = not curvature.separable
     nodes = kernel.nodes if kernel.couples else None
     if by_loss or (kernel.couples and nodes is None):
-        n_directions = max(min(kernel.rank, m), 1)
-        some = min(rank, _affordable(joint.work, n, n_directions))
-        if some >= min(_FEWEST, rank):
-            size = some * n_directions
-            cost = (n * size**2 / 2 + size**3 / 3) / (n * m * work)
-            # else the nodes of a tree are cheaper
-            if nodes is None or cost <= _PRODUCTS:
-                return Form("joint", some, cost)
+        form = _form_of_all(joint, rank, curvature)
+        # else the nodes of a tree are cheaper
+        if form is not None and (nodes is None or form.cost <= _PRODUCTS):
+            return form
     if nodes is not None or (not kernel.couples and by_loss and joint.shared):
         some = min(rank, int(max((_OF_A_TREE * work) ** 0.5, _FEWEST)))
         return Form("tree", some, some**2 / (2 * work))
     if kernel.couples:
         return _NOTHING
     return Form("separate", rank, min(rank, work / 2) ** 2 / work)
+
+
+def _form_of_all(joint: JointOperator, rank: int, curvature: Curvature) -> Form | None:
+    """Return the form of one matrix for all outputs, None where it is too large."""
+    (n, m), work = curvature.diagonal.shape, joint.work
+    n_directions = max(min(joint.output_kernel.rank, m), 1)
+    some = min(rank, _affordable(work, n, n_directions))
+    if some < min(_FEWEST, rank):
+        return None
+    size = some * n_directions
+    if curvature.separable and (seen := n_entries(curvature)) <= size:
+        return Form("entries", some, seen**3 / (3 * m * work))
+    return Form("joint", some, (n * size**2 / 2 + size**3 / 3) / (m * work))
 
 
 def _form_of_sum(joint: JointSum, rank: int, curvature: Curvature) -> Form:
