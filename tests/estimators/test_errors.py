@@ -801,7 +801,9 @@ def test_dates_are_no_targets_to_score():
 
 def test_memory_for_too_few_rows_to_learn_from_is_what_is_said():
     rows, targets = np.repeat(X, 4, axis=0) + np.arange(40)[:, None], np.tile(Y, (4, 1))
-    search = OutputKernelRegressorCV(structures="identity", max_memory=0.01)
+    search = OutputKernelRegressorCV(
+        structures="identity", alphas=2, eps=0.1, max_memory=0.01
+    )
     with pytest.warns(UserWarning, match="memory is short: there is room for 9 rows"):
         search.fit(rows, targets)
 

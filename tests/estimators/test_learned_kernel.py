@@ -363,6 +363,7 @@ def test_sparse_rows_have_the_kernel_that_predicts_better():
     assert len(set(map(repr, model.cv_results_["param_kernel"]))) == 2
 
 
+@pytest.mark.usefixtures("briefly")
 def test_sparse_rows_of_few_columns_are_as_dense_ones():
     # categories, not texts, whatever share of the numbers are zero
     rng = np.random.default_rng(0)

@@ -15,6 +15,7 @@ from okl.selection import kernel_of_folds, likeliest_kernel
 from okl.selection.criteria import LeaveOneOutError
 from okl.selection.linear_plus import first_kernel, nearly_linear
 from okl.selection.standard_rows import StandardRows
+from tests.covering import later
 
 N = 60
 
@@ -55,7 +56,7 @@ def test_of_outputs_with_missing_targets():
     assert model.score(others, np.column_stack([targets, -targets])) > 0.95
 
 
-@pytest.mark.parametrize("n_columns", [2, 8])
+@pytest.mark.parametrize("n_columns", [2, *later(8)])
 def test_their_difference_tells_classes_apart(n_columns):
     right = []
     for seed in (0, 2):
@@ -131,6 +132,7 @@ def test_alphas_end_where_rounding_begins():
     assert alphas[-1] > 0.99e-9 * alphas[0]
 
 
+@pytest.mark.usefixtures("briefly")
 def test_nothing_else_is_tried_where_columns_differ(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 3))

@@ -90,6 +90,7 @@ def test_a_coarse_grid_does_not_go_on(rows, monkeypatch):
     assert search(alphas=2).fit(X, y, task=ids).alphas_.shape[1] == 2
 
 
+@pytest.mark.usefixtures("briefly")
 def test_it_ends_where_rounding_begins(rows, monkeypatch):
     monkeypatch.setattr(stages.Search, "_reaching", lambda *_: 0.05)
     monkeypatch.setattr(smaller_alphas, "ROUNDED", 0.1)
