@@ -1,5 +1,7 @@
 """Tables with holes, filled in."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -199,6 +201,25 @@ def test_few_rows_of_normal_columns_are_not_transformed(seed):
     assert not OutputKernelImputer().fit(holes(whole, 0.2)).transformer_.by_power.any()
     skewed = OutputKernelImputer().fit(holes(np.exp(0.3 * whole), 0.2))
     assert skewed.transformer_.by_power.any()
+
+
+def test_a_mixture_has_no_powers_of_columns_that_are_not_likelier_by_them(monkeypatch):
+    errors = {
+        (False, False, False): [1.0, 1.0, 1.0],
+        (True, True, True): [0.5, 0.5, 1.5],
+        (True, True, False): [0.3, 0.3, 0.9],
+        (True, False, False): [0.4, 1.0, 1.0],
+    }
+    monkeypatch.setattr(
+        ColumnUnits,
+        "_errors",
+        lambda units, table: np.array(errors[tuple(units.by_power.tolist())]),
+    )
+    table = np.exp(np.random.default_rng(0).normal(size=(50, 3)))
+    units = ColumnUnits.of(table, "standardize")
+    for likelier, by_power in (([5, 5, 5], [1, 1, 0]), ([5, -1, 5], [1, 0, 0])):
+        judged = replace(units, likelier=np.array(likelier))._judged(table)
+        assert judged.by_power.tolist() == [one == 1 for one in by_power]
 
 
 def test_a_column_that_is_constant_but_for_rounding_judges_nothing():

@@ -141,3 +141,72 @@ def test_given_outputs_tell_of_others_by_few_factors(monkeypatch):
     by_factors = error()
     monkeypatch.setattr(held_out_entries, "of_few_factors", shrunk)
     assert by_factors < 0.97 * error()
+
+
+@pytest.fixture
+def gains(monkeypatch):
+    """Collect what few factors gain."""
+    found = []
+    is_gain = held_out_entries._is_gain
+
+    def collected(some):
+        found.append(some)
+        return is_gain(some)
+
+    monkeypatch.setattr(held_out_entries, "_is_gain", collected)
+    return found
+
+
+def test_gains_of_rows_are_the_same_in_any_order(gains):
+    rows = of_factors(60, 30, 1)
+    order, columns = np.argsort(rows[:, 0]), np.argsort(rows[0])
+    for table in (rows, rows[order], rows[:, columns]):
+        best_of_errors(table)
+    first, in_order, of_columns = gains
+    assert np.std(first) > 0.1
+    assert_allclose(in_order, first[order], rtol=1e-6, atol=1e-9)
+    assert_allclose(of_columns, first, rtol=1e-6, atol=1e-9)
+
+
+def test_half_of_the_entries_of_new_rows_are_predicted(monkeypatch):
+    shares = []
+    filled = RowDistribution.filled
+
+    def spied(distribution, rows):
+        shares.append(np.isnan(rows).mean())
+        return filled(distribution, rows)
+
+    monkeypatch.setattr(RowDistribution, "filled", spied)
+    best_of_errors(of_factors(60, 30, 1))
+    assert_allclose(shares, 0.5, atol=0.1)
+
+
+def test_what_is_less_sure_than_it_could_be_is_not_taken(gains, monkeypatch):
+    """Predictions are the same, and squared errors in units of their size smaller."""
+    monkeypatch.setattr(
+        held_out_entries, "of_few_factors", lambda *given: 100 * shrunk(*given)
+    )
+    rows = of_factors(60, 30, 1)
+    alike = RowDistribution.of(rows, centre=False)
+    assert_allclose(best_of_errors(rows).covariance, alike.covariance)
+    assert np.mean(gains) < 0
+
+
+def test_a_gain_is_more_than_its_standard_error():
+    # of four gains of mean 0.5: the standard deviation has to be less than one
+    for spread, gained in ((0.9, True), (1.1, False)):
+        gains = 0.5 + spread * np.array([1.0, -1.0, 1.0, -1.0])
+        assert held_out_entries._is_gain(gains) == gained
+
+
+def test_where_other_rows_do_not_tell_of_a_column_errors_are_shrunk_alike(
+    gains, monkeypatch
+):
+    rows = of_factors(60, 30, 1)
+    # rows 0 and 5, of the same fold, alone have the first column
+    monkeypatch.setattr(held_out_entries, "_by_size", lambda rows: np.arange(len(rows)))
+    rows[:, 0] = np.nan
+    rows[[0, 5], 0] = 1.0, -1.0
+    alike = RowDistribution.of(rows, centre=False)
+    assert_allclose(best_of_errors(rows).covariance, alike.covariance)
+    assert not gains

@@ -48,7 +48,7 @@ def test_few_products_are_enough(intercept, monkeypatch):
         lefts = [step.left for step in equations.steps(right)]
         return int(np.argmax(np.asarray(lefts) <= 1e-8)) + 1
 
-    assert products() <= (2 * M if intercept else 1)
+    assert products() <= (3 if intercept else 1)
     form = "okl.solvers.predictor.preconditioner_form."
     monkeypatch.setattr(form + "n_entries", lambda *given: N * M)
     monkeypatch.setattr(form + "apart_cost", lambda *given: None)

@@ -41,10 +41,10 @@ from scipy.stats import norm
 from okl.coding.tasks import COLUMNS, Tasks
 from okl.numerics.memory import require_memory
 from okl.posterior.base import Posterior
-from okl.posterior.few_rows import with_that_of_others
 from okl.posterior.held_out_entries import best_of_errors
 from okl.posterior.incomplete_rows import shrunk
 from okl.posterior.left_out import RowsLeftOut, covariances_left_out
+from okl.posterior.variances_of_tasks import with_that_of_others
 
 _TOLERANCE, _ROUNDS = 1e-3, 50
 # Rounding errors of a number of rows.
@@ -90,8 +90,8 @@ class Calibration:
         left_out : RowsLeftOut
             With L as it is.
         tasks : Tasks, optional
-            In long form, where targets of all tasks have one unit, tasks of few rows
-            are drawn to the others.
+            In long form, where targets of all tasks have one unit, variances are drawn
+            to those of the other tasks.
         scale : array (n_tasks,), optional
             What targets were divided by.
         own_intercepts : bool, default=True

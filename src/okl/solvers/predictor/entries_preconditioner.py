@@ -15,6 +15,10 @@ from okl.losses.base import Curvature
 from okl.numerics.arrays import Array, count, namespace, shifted_solver
 from okl.operators import JointOperator
 
+# The prior variance of an intercept, in units of the largest prior variance: free, but
+# for few steps of conjugate gradients.
+_FLAT = 100.0
+
 
 def n_entries(curvature: Curvature) -> int:
     """Return how many entries have curvature."""
@@ -31,7 +35,7 @@ def entries_preconditioner(
     matrix = joint.block(rows, outputs)
     if centered and rows.shape[0]:
         same = xp.astype(outputs[:, None] == outputs, W.dtype)
-        matrix += same * xp.max(xp.linalg.diagonal(matrix))
+        matrix += _FLAT * same * xp.max(xp.linalg.diagonal(matrix))
     scale = xp.sqrt(W[mask])
     matrix *= scale[:, None]
     matrix *= scale

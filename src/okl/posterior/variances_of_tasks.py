@@ -1,7 +1,8 @@
-r"""The noise of tasks of few rows, estimated with the help of the other tasks.
+r"""The noise of tasks, estimated with the help of the other tasks.
 
-Two residuals tell of a variance hardly more than its order of magnitude: where they
-happen to be small, intervals would be far too narrow. Suppose that the variances of
+Two residuals tell of a variance hardly more than its order of magnitude, and six leave
+it uncertain by a factor of two: where they happen to be small, intervals would be far
+too narrow. Suppose that the variances of
 tasks have the distribution of nu s / chi^2_nu, and that the estimate v_j of task j has
 k_j degrees of freedom, one less than it has rows: that is what its mean takes, be it a
 free intercept or drawn to that of the others. (Where tasks have a row each, and no
@@ -11,7 +12,8 @@ likeliest are what tasks have in common, and the expected variance of task j is
 
 .. math:: \frac{\nu s + k_j v_j}{\nu + k_j}.
 
-Where tasks differ much nu is small, and next to nothing is taken from the other tasks.
+Where tasks differ much nu is small, and next to nothing is taken from the other tasks;
+nor is where a task has many rows.
 The variances of all tasks must be in the same unit.
 
 References
@@ -27,8 +29,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, digamma
 
-# With this many rows, or more, the variance of a task is its own estimate.
-ENOUGH = 6
+# A variance that is zero in more than two rows tells that tasks differ, as does one of
+# this part of the largest; in two rows targets are often the same by chance.
+_ALMOST_ZERO = 1e-6
 # Bounds of nu, and where the searches for it start.
 _LEAST, _MOST = 0.1, 1e3
 _STARTS = (2.0, 30.0)
@@ -37,7 +40,7 @@ _STARTS = (2.0, 30.0)
 def with_that_of_others(
     variances: np.ndarray, counts: np.ndarray, own_intercepts: bool = True
 ) -> np.ndarray:
-    """Return the variances of tasks, those of few rows drawn to what all have.
+    """Return the variances of tasks, drawn to what all have, the more the fewer rows.
 
     Parameters
     ----------
@@ -52,13 +55,13 @@ def with_that_of_others(
     if not own_intercepts and not np.any(freedom):
         freedom = np.asarray(counts, dtype=np.float64)
     told = (freedom > 0) & (variances > 0)
-    few = counts < ENOUGH
-    if not (np.any(few) and np.any(told)):
+    if not np.any(told):
         return variances
-    common, weight = _in_common(variances[told], freedom[told])
+    least = _ALMOST_ZERO * float(np.max(variances[told]))
+    seen = told | (freedom > 1)
+    common, weight = _in_common(np.clip(variances[seen], least, None), freedom[seen])
     measured = np.where(freedom > 0, freedom * variances, 0.0)
-    drawn = (weight * common + measured) / (weight + freedom)
-    return np.where(few, drawn, variances)
+    return (weight * common + measured) / (weight + freedom)
 
 
 def _in_common(variances: np.ndarray, freedom: np.ndarray) -> tuple[float, float]:

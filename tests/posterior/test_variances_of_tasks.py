@@ -1,11 +1,11 @@
-"""Variances of tasks of few rows, drawn to what all tasks have."""
+"""Variances of tasks, drawn to what all tasks have."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import f
 
-from okl.posterior.few_rows import ENOUGH, _in_common, with_that_of_others
+from okl.posterior.variances_of_tasks import _in_common, with_that_of_others
 
 
 def drawn(rng, n_tasks, nu, s=3.0):
@@ -23,12 +23,19 @@ def test_they_are_nearer_to_the_truth(nu):
     rng = np.random.default_rng(0)
     variances, measured, counts = drawn(rng, 300, nu)
     found = with_that_of_others(measured, counts)
-    few = counts < ENOUGH
-    assert_array_equal(found[~few], measured[~few])
-    before, after = (
-        np.mean(np.log(v[few] / variances[few]) ** 2) for v in (measured, found)
-    )
-    assert after < {1.0: 0.7, 5.0: 0.4, np.inf: 0.05}[nu] * before
+    few = counts < 6
+    for some, most in ((few, (0.7, 0.4, 0.05)), (~few, (0.95, 0.75, 0.05))):
+        before, after = (
+            np.mean(np.log(v[some] / variances[some]) ** 2) for v in (measured, found)
+        )
+        assert after < dict(zip((1.0, 5.0, np.inf), most, strict=True))[nu] * before
+
+
+def test_those_of_many_rows_are_hardly_drawn_where_tasks_differ():
+    rng = np.random.default_rng(3)
+    variances, _, _ = drawn(rng, 30, 1.0)
+    found = with_that_of_others(variances, np.full(30, 500))
+    assert_allclose(found, variances, rtol=0.05)
 
 
 def test_what_is_in_common_is_likeliest():
@@ -54,15 +61,19 @@ def test_the_unit_does_not_matter(unit):
 
 def test_what_little_there_is_to_tell_of():
     alone = np.array([4.0, 9.0])
-    # nothing was measured, or enough of everything
+    # nothing was measured
     assert_array_equal(with_that_of_others(alone, np.array([1, 0])), alone)
-    assert_array_equal(with_that_of_others(alone, np.array([6, 7])), alone)
     # one task tells of itself, and of those that tell nothing
     assert_allclose(with_that_of_others(alone, np.array([1, 3])), [9.0, 9.0])
-    # two rows that are alike by chance are not exact; a task of many may be
-    found = with_that_of_others(np.array([0.0, 4.0, 4.0, 0.0]), np.array([2, 9, 9, 9]))
+    # two rows that are alike by chance are not exact
+    found = with_that_of_others(np.array([0.0, 4.0, 4.0]), np.array([2, 9, 9]))
     assert 2.0 < found[0] < 4.0
-    assert_array_equal(found[1:], [4.0, 4.0, 0.0])
+    assert_allclose(found[1:], 4.0)
+    # those of a task of many rows hardly vary at all
+    counts = np.array([50, 50, 50, 50])
+    found = with_that_of_others(np.array([4.0, 3.0, 4.0, 0.0]), counts)
+    assert found[3] < 0.1
+    assert_allclose(found[:3], [4.0, 3.0, 4.0], rtol=0.1)
 
 
 def test_tasks_of_one_row_each_tell_together():
