@@ -1,8 +1,11 @@
 """Data frames with columns that are no numbers: errors name them."""
 
+import datetime
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 
 from okl import (
     KernelAutoencoder,
@@ -90,6 +93,29 @@ def test_other_errors_stay_as_they_are():
     # numbers written as text are read, as scikit-learn reads them
     written = FRAME[["age"]].astype(str)
     np.testing.assert_allclose(model.predict(written), model.predict(FRAME[["age"]]))
+
+
+@pytest.mark.parametrize(
+    "cell", [datetime.date(2020, 1, 1), pandas.Period("2020-01"), datetime.timedelta(1)]
+)
+def test_dates_among_objects_are_dates(cell):
+    rows = FRAME[["age"]].assign(day=pandas.Series([None, *[cell] * 11], dtype=object))
+    with pytest.raises(ValueError, match="dates, times or durations in the column 'd"):
+        OutputKernelRegressor().fit(rows, Y)
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
+def test_missing_cells_are_named(kind):
+    values = np.arange(20.0).reshape(10, 2)
+    values[[3, 5, 5], [1, 1, 0]] = np.nan
+    rows = {
+        "frame": pandas.DataFrame(values, columns=["dose", "age"]),
+        "array": values,
+        "sparse": csr_array(values),
+    }[kind]
+    named = "'dose', 'age'" if kind == "frame" else "0, 1"
+    with pytest.raises(ValueError, match=f"NaN, in 2 of 10 rows, in the .* {named}"):
+        OutputKernelRegressor().fit(rows, np.arange(10.0))
 
 
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)

@@ -21,6 +21,7 @@ from okl import (
     certify,
 )
 from okl.coding.tasks import Tasks
+from okl.estimators.encoded_categories import are_categories
 from okl.estimators.search import kernel_learning
 from okl.estimators.search.candidates import short_list
 from okl.estimators.search.learnable_targets import as_matrix
@@ -381,6 +382,30 @@ def test_sparse_rows_of_few_columns_are_as_dense_ones():
         assert certify(few, X, targets).status == "optimal"
         named = clone(model).set_params(kernel="linear").fit(csr_array(X), targets)
         assert issparse(named.X_fit_)
+
+
+@pytest.mark.usefixtures("briefly")
+def test_sparse_rows_of_many_categories_are_as_dense_ones():
+    rng = np.random.default_rng(0)
+    levels = np.append(np.arange(110), rng.integers(110, size=10))
+    numbers = np.append(0.0, rng.normal(size=119))[:, None]
+    X = np.hstack([np.eye(110)[levels], numbers])
+    y = np.sin(2 * numbers[:, 0])
+    model = OutputKernelRegressorCV(alphas=3).fit(csr_array(X), y)
+    dense = clone(model).fit(X, y)
+    assert_array_equal(model.predict(csr_array(X)), dense.predict(X))
+    assert_array_equal(dense.predict(csr_array(X)), dense.predict(X))
+    assert certify(model, csr_array(X), y).status == "optimal"
+    # texts have more or fewer words
+    texts = csr_array(rng.poisson(0.2, size=(120, 111)) * 1.0)
+    model = OutputKernelClassifierCV(alphas=3).fit(texts, y > 0)
+    assert isinstance(model.kernel_, Cosine | Linear)
+    assert issparse(model.X_fit_)
+    # as have rows whose first category is dropped, and tables too large to be dense
+    signs = rng.integers(2, size=(120, 1))
+    assert not are_categories(csr_array(np.hstack([np.eye(110)[levels], signs])))
+    assert not are_categories(csr_array((10_001, 1000)))
+    assert are_categories(csr_array((10_000, 1000)))
 
 
 def test_sparse_rows_of_one_length_have_the_linear_kernel():

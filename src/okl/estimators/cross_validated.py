@@ -25,6 +25,7 @@ from okl.coding.tasks import Tasks
 from okl.estimators.base import FIT_DEPTH, OutputKernelModel, warn_unless_certified
 from okl.estimators.calls import checks_its_arguments
 from okl.estimators.column_scales import warn_of_column_scales
+from okl.estimators.encoded_categories import are_categories
 from okl.estimators.failed_fits import whole_or_not_at_all
 from okl.estimators.search.candidates import (
     WAYS,
@@ -55,14 +56,13 @@ from okl.selection.path import check_alphas
 from okl.solvers import solve_path
 from okl.structures import Structure
 
-# Sparse rows of so many columns are no texts, but hold encoded categories.
-_FEW_COLUMNS = 100
-
 
 class CrossValidated(OutputKernelModel):
     """Base of the estimators that choose their alpha and structure."""
 
     alpha_per_output: bool | str
+    # whether a kernel is learned from dense rows, which sparse ones then become
+    _learns_from_dense: bool
     # what kernels have added in place of free intercepts of tasks, None for nothing
     _constant: float | None = None
 
@@ -114,11 +114,15 @@ class CrossValidated(OutputKernelModel):
         return router
 
     def _validate_rows(self, X: Any, *, reset: bool, **check_params: Any) -> Any:
-        """Check X; sparse rows of few columns become dense if a kernel is learned."""
+        """Check X; sparse rows of categories become dense if a kernel is learned."""
         found = super()._validate_rows(X, reset=reset, **check_params)
         rows, *targets = found if isinstance(found, tuple) else (found,)
-        few = issparse(rows) and rows.shape[1] <= _FEW_COLUMNS
-        if few and to_learn(self.kernel, self.kernels):
+        if reset:
+            dense = not issparse(rows) or are_categories(rows)
+            self._learns_from_dense = dense and bool(
+                to_learn(self.kernel, self.kernels)
+            )
+        if issparse(rows) and self._learns_from_dense:
             rows = rows.toarray()
         return (rows, *targets) if targets else rows
 

@@ -1,4 +1,4 @@
-"""Errors that name the columns of a data frame that hold no numbers.
+"""Errors that name the columns that hold no numbers, or lack some.
 
 scikit-learn's checks turn a data frame into an array, and NumPy's error about a cell
 that is no number does not name its column. Where there are only dates, NumPy takes them
@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_array, validate_data
 
 from okl.numerics.dates import columns_of, listed_columns, refuse_dates
 from okl.numerics.missing import is_missing, refuse_masked
@@ -23,8 +24,8 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
     Raises
     ------
     ValueError
-        As that does, but with the columns of a data frame that hold dates or text; for
-        texts that are no columns; and for masked entries.
+        As that does, but with the columns of a data frame that hold dates or text, and
+        those with missing cells; for texts that are no columns; and for masked entries.
     """
     refuse_masked(X, "X")
     refuse_no_columns(X, "X")
@@ -36,6 +37,7 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
             refuse_dates(X, "X", error)
             _refuse_cells(X, error)
             _refuse_texts(X, error)
+            _refuse_missing(X, error)
         raise
     refuse_dates(X, "X")
     return found
@@ -104,6 +106,29 @@ def _refuse_texts(X: Any, error: Exception) -> None:
             "Put sklearn.feature_extraction.text.TfidfVectorizer before the model in "
             "a pipeline, which makes a column of each word."
         ) from error
+
+
+def _refuse_missing(X: Any, error: Exception) -> None:
+    """Say where cells are missing, if that is the error."""
+    if not str(error).startswith("Input X contains NaN"):
+        return
+    cells = check_array(
+        X, accept_sparse="coo", dtype="numeric", ensure_all_finite=False
+    )
+    if issparse(cells):
+        missing = np.isnan(cells.data)
+        rows, columns = cells.row[missing], cells.col[missing]
+    else:
+        rows, columns = np.nonzero(np.isnan(cells))
+    names = [repr(name) for name, _, _ in columns_of(X)] or range(cells.shape[1])
+    listed = listed_columns([str(names[j]) for j in np.unique(columns)])
+    n = len(np.unique(rows))
+    raise ValueError(
+        f"Input X contains NaN, in {n} of {cells.shape[0]} rows, in {listed}. Fill "
+        "cells in before the model, in a pipeline by sklearn.impute.SimpleImputer("
+        "add_indicator=True), or leave these rows or columns out; only targets may be "
+        "missing."
+    ) from error
 
 
 def _first_that_is_no_number(cells: Any) -> list[Any]:

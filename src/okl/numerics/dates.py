@@ -16,7 +16,11 @@ def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
     ValueError
         The message names the columns of a data frame, and says what to pass instead.
     """
-    dates = [repr(column) for column, kind, _ in columns_of(X) if _is_temporal(kind)]
+    dates = [
+        repr(column)
+        for column, kind, cells in columns_of(X)
+        if _is_temporal(kind) or _holds_dates(kind, cells)
+    ]
     if not dates and not _is_temporal(getattr(X, "dtype", None)):
         return
     what, where = ("Columns", f" in {listed_columns(dates)}") if dates else (name, "")
@@ -41,6 +45,14 @@ def listed_columns(columns: list[str]) -> str:
     more = f" and {len(columns) - _MOST} more" if len(columns) > _MOST else ""
     noun = "the column" if len(columns) == 1 else "the columns"
     return f"{noun} {', '.join(columns[:_MOST])}{more}"
+
+
+def _holds_dates(kind: Any, cells: Any) -> bool:
+    """Tell whether the first cell of a column of objects is a date or a period."""
+    if getattr(kind, "kind", "") != "O":
+        return False
+    first = next((cell for cell in cells if cell is not None), None)
+    return hasattr(first, "year") or hasattr(first, "total_seconds")
 
 
 def _is_temporal(kind: Any) -> bool:
