@@ -28,8 +28,8 @@ def outcomes(monkeypatch):
     """What `split` returned, in the order of the calls."""
     found = []
 
-    def watched(*arguments):
-        found.append(split(*arguments))
+    def watched(*arguments, **options):
+        found.append(split(*arguments, **options))
         return found[-1]
 
     monkeypatch.setattr(augmented_lagrangian, "split", watched)
@@ -123,6 +123,16 @@ def test_where_it_crawls_others_go_on(outcomes, monkeypatch):
     assert model.fit(X, Y).certificate_.status == "optimal"
     (multipliers,) = outcomes
     assert begun[0] is multipliers
+
+
+def test_it_ends_sooner_where_another_solver_is_quick(outcomes, monkeypatch):
+    # a gap is seldom halved from one look to the next
+    monkeypatch.setattr(splitting, "_IDLE_IF_ANOTHER", 1)
+    X, Y = draw()
+    for structure, kind in ((Sparse(), Solution), (Frobenius(), np.ndarray)):
+        model = OutputKernelRegressor(Gaussian(0.5), structure, 20, loss=Quantile(0.3))
+        assert model.fit(X, Y).certificate_.status == "optimal"
+        assert isinstance(outcomes[-1], kind)
 
 
 def test_where_the_best_output_kernel_is_zero(outcomes):

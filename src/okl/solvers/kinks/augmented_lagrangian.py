@@ -118,11 +118,12 @@ class AugmentedLagrangian(Solver):
         if can_be_split(problem):
             # tried along a path even after an alpha that was left to the rounds
             neighbour = start if isinstance(start, Split) else None
-            ended = split(problem, request, neighbour)
+            one_term = isinstance(prepared, _OneTerm)
+            ended = split(problem, request, neighbour, another=one_term)
             if isinstance(ended, Solution):
                 return ended
             if start is neighbour:
-                near = ended is not None and not isinstance(prepared, _OneTerm)
+                near = ended is not None and not one_term
                 start = _Start(ended, None) if near else None
                 request = request._replace(start=start)
         if isinstance(prepared, _OneTerm):

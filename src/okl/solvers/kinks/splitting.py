@@ -52,8 +52,8 @@ from okl.solvers.table import first_that_fits
 _RELAXED = 1.6
 # Steps from one look at the gap to the next, and most looks.
 _STEPS, _LOOKS = 20, 200
-# The gap has to be halved in so many looks.
-_IDLE = 20
+# The gap has to be halved in so many looks, and in fewer where another solver is quick.
+_IDLE, _IDLE_IF_ANOTHER = 20, 5
 # The multipliers between their bounds are solved for after _CLOSE looks within the
 # tolerance, and at the end if the gap is at most _NEAR. (As soon as it is, fits that
 # end without take up to five times as long.)
@@ -98,14 +98,16 @@ def can_be_split(problem: Problem) -> bool:
 
 
 def split(
-    problem: Problem, request: Request, start: Split | None
+    problem: Problem, request: Request, start: Split | None, *, another: bool = False
 ) -> Solution | Array | None:
     """Return an optimal model, or a start for other solvers.
 
     The start is the last a if progress is too slow, and None, for zero, if L vanishes.
-    At the largest number of iterations the last model is returned as it is.
+    It is too slow sooner where ``another`` solver takes few rounds. At the largest
+    number of iterations the last model is returned as it is.
     """
     history = History(problem.gap_scale)
+    most_idle = _IDLE_IF_ANOTHER if another else _IDLE
     model, point, halved, idle, close = None, None, float("inf"), 0, 0
     for here, theta in _looks(problem, request, start):
         if _vanishes(problem, here, request.alpha):  # others find an L of zero
@@ -125,7 +127,7 @@ def split(
             halved = float("inf") if close == 1 else halved
         idle = 0 if gap <= halved / 2 else idle + 1
         halved = gap if idle == 0 else halved
-        if idle == _IDLE or len(history.records) >= request.max_iter:
+        if idle == most_idle or len(history.records) >= request.max_iter:
             break
     if model is not None and gap_of(model) <= max(_NEAR, request.tol):
         found = sparse(model, problem, request)
