@@ -32,6 +32,7 @@ def drawn(seed, n_columns, *, part, noise, n=N):
 
 @pytest.mark.parametrize("n_columns", [2, 8, 20])
 @pytest.mark.parametrize(("part", "noise"), [(0.1, 0.5), (0.01, 0.1), (1e-3, 0.1)])
+@pytest.mark.each_value
 def test_their_difference_is_predicted_as_by_ridge(n_columns, part, noise):
     errors = []
     for seed in range(3):

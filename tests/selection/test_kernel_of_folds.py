@@ -23,6 +23,7 @@ from okl.selection.linear_plus import (
 )
 from okl.selection.standard_columns import StandardColumns
 from okl.selection.standard_rows import StandardRows
+from tests.covering import later
 
 N = 60
 
@@ -121,7 +122,7 @@ def test_a_few_of_many_columns_are_found():
         assert np.max(widths(one)[:2]) < np.median(widths(one)[2:])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *later(1, 2)])
 def test_few_of_many_columns_are_found_where_classes_are_linear_in_them(seed):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(100, 60))
