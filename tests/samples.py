@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.model_selection import LeaveOneGroupOut
 
 from okl.losses import Squared
@@ -23,6 +24,11 @@ def gaussian(X, Z=None, gamma=0.5):
     """Return exp(-gamma ||x - z||^2), without the library."""
     Z = X if Z is None else Z
     return np.exp(-gamma * ((X[:, None] - Z[None]) ** 2).sum(-1))
+
+
+def as_texts(X):
+    """Return sparse rows of many columns and of different numbers of entries."""
+    return csr_array(np.tile(np.where(np.median(X) < X, X, 0.0), 101))
 
 
 def classes_of_sites(noise):

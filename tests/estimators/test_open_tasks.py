@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from okl import OutputKernelRegressorCV
 from okl.metrics import mean_squared_error
 from okl.structures import Frobenius, Mean
 from tests.covering import later
+from tests.samples import as_texts
 
 
 def tasks(n_tasks, n_rows, alike, seed=0):
@@ -53,7 +53,7 @@ def test_what_tasks_have_in_common_is_found(alike):
         ({"kernel": "rbf"}, np.asarray),
         ({"kernels": "short_list"}, np.asarray),
         ({"structures": "frobenius"}, np.asarray),
-        ({}, lambda X: csr_array(np.tile(X, 101))),
+        ({}, as_texts),
     ],
     ids=["kernel", "kernels", "structure", "sparse"],
 )

@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -23,6 +22,7 @@ from okl.operators import counted_products
 from okl.plotting import OutputKernelDisplay
 from okl.solvers.predictor.hessian import HessianSystem
 from okl.structures import Fixed, LowRank
+from tests.samples import as_texts
 
 TWO = ["frobenius", "frobenius"]
 
@@ -182,7 +182,7 @@ def test_a_kernel_of_the_list_is_learned(data):
     assert okl.certify(search, X, Y).status == "optimal"
     assert "1 kernel learned from 40 rows" in str(search.forecast(X, Y))
     with pytest.raises(ValueError, match=r"cannot be learned here: X is sparse\."):
-        search.fit(csr_array(np.tile(X, 101)), Y)
+        search.fit(as_texts(X), Y)
 
 
 @pytest.mark.filterwarnings("ignore:The alpha chosen")

@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.sparse
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
@@ -13,6 +12,7 @@ from okl.inspection.held import with_hyperparameters_held
 from okl.kernels import Constant
 from okl.metrics import log_loss
 from okl.structures import Mean
+from tests.samples import as_texts
 
 
 def tasks(n_tasks, n_rows, relation="alike", seed=0):
@@ -127,7 +127,7 @@ def test_a_structure_that_is_named_may_share_intercepts(fitted):
         ({"structures": "mean"}, np.asarray),
         ({"kernel": "rbf"}, np.asarray),
         ({"kernels": "short_list"}, np.asarray),
-        ({}, lambda X: scipy.sparse.csr_array(np.tile(X, 101))),
+        ({}, as_texts),
     ],
     ids=["structure", "kernel", "kernels", "sparse"],
 )

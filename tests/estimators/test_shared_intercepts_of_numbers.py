@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 
@@ -17,6 +16,7 @@ from okl.kernels import Constant, Gaussian
 from okl.metrics import mean_squared_error
 from okl.structures import Mean
 from tests.covering import later
+from tests.samples import as_texts
 
 N_TASKS, N_ROWS, FEW = 15, 40, 4
 
@@ -161,7 +161,7 @@ def test_targets_that_are_not_normalised_have_a_constant_of_their_size():
         ({"structures": "mean"}, np.asarray),
         ({"kernel": "rbf"}, np.asarray),
         ({"kernels": "short_list"}, np.asarray),
-        ({}, lambda X: csr_array(np.tile(X, 101))),
+        ({}, as_texts),
     ],
     ids=["structure", "kernel", "kernels", "sparse"],
 )
