@@ -124,6 +124,17 @@ def test_independent_tasks_are_kernel_ridge_about_the_mean_of_all(normalize):
         assert_allclose(model.predict(X[own], task=ids[own]), expected, rtol=1e-7)
 
 
+def test_noise_of_tasks_of_one_unit_is_drawn_to_what_they_have_in_common():
+    X, y, ids = tasks(0.0)
+    some = np.arange(len(ids)) % N_ROWS < 8
+    spreads = []
+    for intercept in ("shared", True):
+        model = OutputKernelRegressor("linear", Mean(100.0), fit_intercept=intercept)
+        noise = model.fit(X[some], y[some], task=ids[some]).noise_variance_
+        spreads.append(np.std(np.log(noise)))
+    assert spreads[0] < 0.5 * spreads[1]
+
+
 def test_units_and_origins_make_no_difference(fitted):
     model, (X, y, ids) = fitted
     far = clone(model).fit(X, 1000.0 * y - 3e4, task=ids)

@@ -5,7 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import f
 
-from okl.posterior.variances_of_tasks import _in_common, with_that_of_others
+from okl.posterior.variances_of_tasks import (
+    ENOUGH,
+    _in_common,
+    with_that_of_others,
+)
 
 
 def drawn(rng, n_tasks, nu, s=3.0):
@@ -74,6 +78,16 @@ def test_what_little_there_is_to_tell_of():
     found = with_that_of_others(np.array([4.0, 3.0, 4.0, 0.0]), counts)
     assert found[3] < 0.1
     assert_allclose(found[:3], [4.0, 3.0, 4.0], rtol=0.1)
+
+
+def test_in_units_of_their_own_only_those_of_few_rows_are_drawn():
+    _, measured, counts = drawn(np.random.default_rng(4), 40, 5.0)
+    found = with_that_of_others(measured, counts, one_unit=False)
+    few = counts < ENOUGH
+    assert_array_equal(found[~few], measured[~few])
+    assert_allclose(found[few], with_that_of_others(measured, counts)[few])
+    many = np.full(40, ENOUGH)
+    assert_array_equal(with_that_of_others(measured, many, one_unit=False), measured)
 
 
 def test_tasks_of_one_row_each_tell_together():

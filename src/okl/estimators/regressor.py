@@ -119,8 +119,9 @@ class OutputKernelRegressor(RegressionMixin, SingleFit):
         squared residual of the row left out, divided by the variance that the model
         gives it: the estimate of leave-one-out likelihood. It is for a target of weight
         one. In long form that of a task is drawn to what tasks have in common, the
-        more the fewer rows it has and the less they differ. Computed when asked for,
-        at the cost of the first standard deviations.
+        more the fewer rows it has and the less they differ; where each has a scale of
+        its own, that of a task of fewer than six rows. Computed when asked for, at the
+        cost of the first standard deviations.
     residual_covariance_ : array (n_outputs, n_outputs)
         The covariance of the noise of the outputs of a row; its diagonal is
         ``noise_variance_``, its correlations are those of the errors in rows left out,

@@ -90,8 +90,7 @@ class Calibration:
         left_out : RowsLeftOut
             With L as it is.
         tasks : Tasks, optional
-            In long form, where targets of all tasks have one unit, variances are drawn
-            to those of the other tasks.
+            In long form, where variances are drawn to those of the other tasks.
         scale : array (n_tasks,), optional
             What targets were divided by.
         own_intercepts : bool, default=True
@@ -100,13 +99,17 @@ class Calibration:
             Residuals of fits without the rows, in which L is another one.
         """
         outputs = COLUMNS if tasks is None else tasks
+        how = {
+            "own_intercepts": own_intercepts,
+            "one_unit": scale is None or bool(np.ptp(scale) == 0),
+        }
         rows = left_out.residuals / np.sqrt(left_out.variances)
         total = outputs.sums(np.isfinite(rows).astype(np.float64))
         factors = np.where(total > 0, outputs.sums(np.nan_to_num(rows**2)), 1.0)
         factors /= np.where(total > 0, total, 1.0)
         if tasks is not None:
             unit = left_out.noise * (1.0 if scale is None else scale**2)
-            factors = with_that_of_others(factors * unit, total, own_intercepts) / unit
+            factors = with_that_of_others(factors * unit, total, **how) / unit
         noise = factors * left_out.noise
         if refitted is None:
             spread = np.sqrt(outputs.spread(np.where(factors > 0, factors, 1.0)))
@@ -119,7 +122,7 @@ class Calibration:
         unit = np.ones_like(factors)
         if tasks is not None:
             unit = unit if scale is None else scale**2  # the targets have one
-            squares = with_that_of_others(squares * unit, total, own_intercepts) / unit
+            squares = with_that_of_others(squares * unit, total, **how) / unit
         excess = np.clip(squares - outputs.sums(known) / counted, 0.0, None)
         if np.any(told := total > 0):  # what no row tells of is as the others
             excess = np.where(told, excess, np.mean((excess * unit)[told]) / unit)

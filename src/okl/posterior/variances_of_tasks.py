@@ -14,7 +14,8 @@ likeliest are what tasks have in common, and the expected variance of task j is
 
 Where tasks differ much nu is small, and next to nothing is taken from the other tasks;
 nor is where a task has many rows.
-The variances of all tasks must be in the same unit.
+The variances of all tasks must be in the same unit. Where each task was normalised by
+itself that is not known, and only variances of few rows are drawn.
 
 References
 ----------
@@ -29,6 +30,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, digamma
 
+# With so many rows, or more, the variance of a task that may be in a unit of its own
+# is its own estimate.
+ENOUGH = 6
 # A variance that is zero in more than two rows tells that tasks differ, as does one of
 # this part of the largest; in two rows targets are often the same by chance.
 _ALMOST_ZERO = 1e-6
@@ -38,7 +42,11 @@ _STARTS = (2.0, 30.0)
 
 
 def with_that_of_others(
-    variances: np.ndarray, counts: np.ndarray, own_intercepts: bool = True
+    variances: np.ndarray,
+    counts: np.ndarray,
+    *,
+    own_intercepts: bool = True,
+    one_unit: bool = True,
 ) -> np.ndarray:
     """Return the variances of tasks, drawn to what all have, the more the fewer rows.
 
@@ -50,18 +58,22 @@ def with_that_of_others(
         The rows they were measured in.
     own_intercepts : bool, default=True
         Whether each task has a free intercept.
+    one_unit : bool, default=True
+        Whether targets of all tasks are sure to have one unit. Else those of few rows
+        are taken to have, as their own estimates are worse still.
     """
     freedom = np.maximum(counts - 1.0, 0.0)
     if not own_intercepts and not np.any(freedom):
         freedom = np.asarray(counts, dtype=np.float64)
     told = (freedom > 0) & (variances > 0)
-    if not np.any(told):
+    if not np.any(told) or not (one_unit or np.any(counts < ENOUGH)):
         return variances
     least = _ALMOST_ZERO * float(np.max(variances[told]))
     seen = told | (freedom > 1)
     common, weight = _in_common(np.clip(variances[seen], least, None), freedom[seen])
     measured = np.where(freedom > 0, freedom * variances, 0.0)
-    return (weight * common + measured) / (weight + freedom)
+    drawn = (weight * common + measured) / (weight + freedom)
+    return drawn if one_unit else np.where(counts < ENOUGH, drawn, variances)
 
 
 def _in_common(variances: np.ndarray, freedom: np.ndarray) -> tuple[float, float]:
