@@ -96,10 +96,18 @@ def test_other_errors_stay_as_they_are():
 
 
 @pytest.mark.parametrize(
-    "cell", [datetime.date(2020, 1, 1), pandas.Period("2020-01"), datetime.timedelta(1)]
+    "cell",
+    [
+        datetime.date(2020, 1, 1),
+        datetime.time(8),
+        datetime.timedelta(1),
+        pandas.Period("2020-01"),
+    ],
+    ids=["date", "time", "duration", "period"],
 )
-def test_dates_among_objects_are_dates(cell):
-    rows = FRAME[["age"]].assign(day=pandas.Series([None, *[cell] * 11], dtype=object))
+@pytest.mark.parametrize("first", [None, np.nan, pandas.NA])
+def test_dates_among_objects_are_dates(cell, first):
+    rows = FRAME[["age"]].assign(day=pandas.Series([first, *[cell] * 11], dtype=object))
     with pytest.raises(ValueError, match="dates, times or durations in the column 'd"):
         OutputKernelRegressor().fit(rows, Y)
 

@@ -395,6 +395,9 @@ def test_sparse_rows_of_many_categories_are_as_dense_ones():
     dense = clone(model).fit(X, y)
     assert_array_equal(model.predict(csr_array(X)), dense.predict(X))
     assert_array_equal(dense.predict(csr_array(X)), dense.predict(X))
+    # of new rows the numbers of entries do not matter
+    new = np.where(rng.random(X.shape) < 0.3, 1.0, 0.0)
+    assert_array_equal(model.predict(csr_array(new)), model.predict(new))
     assert certify(model, csr_array(X), y).status == "optimal"
     # texts have more or fewer words
     texts = csr_array(rng.poisson(0.2, size=(120, 111)) * 1.0)
@@ -406,6 +409,10 @@ def test_sparse_rows_of_many_categories_are_as_dense_ones():
     assert not are_categories(csr_array(np.hstack([np.eye(110)[levels], signs])))
     assert not are_categories(csr_array((10_001, 1000)))
     assert are_categories(csr_array((10_000, 1000)))
+    stored = csr_array(np.hstack([np.eye(110)[levels], 1.0 + signs]))
+    assert are_categories(stored)
+    stored.data[stored.data == 1.0] = 0.0
+    assert not are_categories(stored)
 
 
 def test_sparse_rows_of_one_length_have_the_linear_kernel():

@@ -80,6 +80,23 @@ def test_what_little_there_is_to_tell_of():
     assert_allclose(found[:3], [4.0, 3.0, 4.0], rtol=0.1)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n_tasks", [6, 21, 101])
+@pytest.mark.parametrize("n_rows", [8, 20, 50])
+@pytest.mark.parametrize("deviation", [0.01, 0.1, 20.0])
+def test_a_task_that_is_unlike_all_others_keeps_its_own(n_tasks, n_rows, deviation):
+    rng = np.random.default_rng(0)
+    ratios = []
+    for _ in range(9):
+        measured = rng.chisquare(n_rows - 1, n_tasks) / (n_rows - 1)
+        measured[0] *= deviation**2
+        found = with_that_of_others(measured, np.full(n_tasks, n_rows))
+        ratios.append(found[0] / measured[0])
+    assert 0.7 < np.median(ratios) < 1.6
+    if n_tasks > 100:  # and the others have each other
+        assert np.std(np.log(found[1:])) < 0.3 * np.std(np.log(measured[1:]))
+
+
 def test_in_units_of_their_own_only_those_of_few_rows_are_drawn():
     _, measured, counts = drawn(np.random.default_rng(4), 40, 5.0)
     found = with_that_of_others(measured, counts, one_unit=False)

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from okl.losses import Logistic
+from okl.losses.separable import DiagonalCurvature
 from okl.operators import Dense
 from okl.output_kernels import SpectralKernel
 from okl.problems import Inputs, formulate
@@ -39,6 +40,9 @@ def test_it_is_the_inverse():
     apply = entries_preconditioner(joint, curvature, ALPHA, centered=False)
     assert_allclose(apply(equations.product(right)[0]), right, atol=1e-7)
     assert_allclose(equations.product(apply(right))[0], right, atol=1e-7)
+    # as on all other entries the matrix is
+    assert_allclose(apply(right + 1.0), apply(right) + apply(np.ones((N, M))))
+    assert_allclose(apply(np.ones((N, M)))[curvature.diagonal == 0], 1 / ALPHA)
 
 
 @pytest.mark.parametrize("intercept", [False, True], ids=["no-b", "b"])
@@ -57,8 +61,22 @@ def test_few_products_are_enough(intercept, monkeypatch):
     assert products() > 2 * M
 
 
-def test_it_is_chosen_where_it_is_smaller_than_what_columns_of_K_lead_to():
+def test_it_is_chosen_where_it_is_small_or_quick(monkeypatch):
     equations, _ = system(intercept=False)
     joint, curvature = equations.prepared.joint, equations.curvature
+    quick = form_of(joint, 2, curvature, ALPHA)
+    assert quick.name == "entries"
+    assert quick.cost == pytest.approx(N / (3 * M))
+    form = "okl.solvers.predictor.preconditioner_form."
+    monkeypatch.setattr(form + "_PRODUCTS", 0)
     assert form_of(joint, N, curvature, ALPHA).name == "entries"
-    assert form_of(joint, N // M, curvature, ALPHA).name == "joint"
+    assert form_of(joint, 2, curvature, ALPHA).name == "joint"
+    monkeypatch.setattr(form + "MOST_ENTRIES", N**2)
+    assert form_of(joint, N, curvature, ALPHA).name == "joint"
+
+
+def test_without_entries_that_count_it_is_a_number():
+    equations, right = system(intercept=True)
+    none = DiagonalCurvature.of(np.zeros((N, M)))
+    apply = entries_preconditioner(equations.prepared.joint, none, ALPHA, centered=True)
+    assert_allclose(apply(right), right / ALPHA)

@@ -1,9 +1,9 @@
 """Sparse rows that hold encoded categories, and not texts.
 
 `OneHotEncoder` returns sparse rows, with a one for each category: all rows have the
-same number of entries, but for zeros among numbers that stand beside them. Texts have
-more or fewer words. The kernels that are learned from dense rows suit categories, and
-the linear and the cosine kernel suit texts.
+same number of entries, but for few zeros among numbers that stand beside them. Texts
+have more or fewer words. The kernels that are learned from dense rows suit categories,
+and the linear and the cosine kernel suit texts.
 """
 
 from __future__ import annotations
@@ -25,4 +25,6 @@ def are_categories(rows: Any) -> bool:
         return True
     if n * d > _MOST_NUMBERS:
         return False
-    return bool(np.max(np.bincount(np.diff(rows.indptr))) >= _ALIKE * n)
+    numbers = np.repeat(np.arange(n), np.diff(rows.indptr))[rows.data != 0]
+    entries = np.bincount(numbers, minlength=n)  # of each row, stored zeros aside
+    return bool(np.max(np.bincount(entries)) >= _ALIKE * n)

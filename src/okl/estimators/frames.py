@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
 from okl.numerics.dates import columns_of, listed_columns, refuse_dates
@@ -37,7 +38,7 @@ def validated(estimator: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
             refuse_dates(X, "X", error)
             _refuse_cells(X, error)
             _refuse_texts(X, error)
-            _refuse_missing(X, error)
+            _refuse_missing(X, get_tags(estimator).input_tags.pairwise, error)
         raise
     refuse_dates(X, "X")
     return found
@@ -108,7 +109,7 @@ def _refuse_texts(X: Any, error: Exception) -> None:
         ) from error
 
 
-def _refuse_missing(X: Any, error: Exception) -> None:
+def _refuse_missing(X: Any, pairwise: bool, error: Exception) -> None:
     """Say where cells are missing, if that is the error."""
     if not str(error).startswith("Input X contains NaN"):
         return
@@ -123,11 +124,15 @@ def _refuse_missing(X: Any, error: Exception) -> None:
     names = [repr(name) for name, _, _ in columns_of(X)] or range(cells.shape[1])
     listed = listed_columns([str(names[j]) for j in np.unique(columns)])
     n = len(np.unique(rows))
+    advice = (
+        "Fill cells in before the model, in a pipeline by sklearn.impute.SimpleImputer("
+        "add_indicator=True), or leave these rows or columns out"
+    )
+    if pairwise:
+        advice = "Evaluate the kernel on rows without missing numbers"
     raise ValueError(
-        f"Input X contains NaN, in {n} of {cells.shape[0]} rows, in {listed}. Fill "
-        "cells in before the model, in a pipeline by sklearn.impute.SimpleImputer("
-        "add_indicator=True), or leave these rows or columns out; only targets may be "
-        "missing."
+        f"Input X contains NaN, in {n} of {cells.shape[0]} rows, in {listed}. "
+        f"{advice}; only targets may be missing."
     ) from error
 
 

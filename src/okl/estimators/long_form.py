@@ -108,7 +108,6 @@ def codes_of(names: np.ndarray, task: Any, rows: Any) -> np.ndarray:
         more = f" and {len(unknown) - _LISTED} more" if len(unknown) > _LISTED else ""
         raise ValueError(
             f"The fit had no rows of the task {listed}{more}; output_names_ lists the "
-            "known tasks. Fit with rows of every task, or leave these out; what the "
-            "known ones say of a new one is the mean of the columns of predict(X)."
+            "known tasks. Fit with rows of every task, or leave these out."
         )
     return codes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from okl.numerics.missing import is_missing
+
 # The most columns that a message names.
 _MOST = 5
 
@@ -48,11 +50,11 @@ def listed_columns(columns: list[str]) -> str:
 
 
 def _holds_dates(kind: Any, cells: Any) -> bool:
-    """Tell whether the first cell of a column of objects is a date or a period."""
+    """Tell whether the first cell of a column of objects is a date, time or period."""
     if getattr(kind, "kind", "") != "O":
         return False
-    first = next((cell for cell in cells if cell is not None), None)
-    return hasattr(first, "year") or hasattr(first, "total_seconds")
+    first = next((cell for cell in cells if not is_missing(cell)), None)
+    return any(hasattr(first, name) for name in ("year", "hour", "total_seconds"))
 
 
 def _is_temporal(kind: Any) -> bool:

@@ -98,7 +98,7 @@ def _new_rows_by_few_factors(rows: np.ndarray) -> bool:
             expected, variance = distribution.filled(known)
             variance = np.where(variance > 0, variance, 1.0)
             scores = (expected - rows[new]) ** 2 / variance + np.log(variance)
-            gains[new] += sign * np.nansum(np.where(out[new], scores, 0.0), axis=1)
+            gains[new] += sign * np.nansum(scores, axis=1)  # zero where it was known
     return _is_gain(gains)
 
 

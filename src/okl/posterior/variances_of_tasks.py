@@ -13,7 +13,8 @@ likeliest are what tasks have in common, and the expected variance of task j is
 .. math:: \frac{\nu s + k_j v_j}{\nu + k_j}.
 
 Where tasks differ much nu is small, and next to nothing is taken from the other tasks;
-nor is where a task has many rows.
+nor is where a task has many more rows than nu. A task of enough rows whose variance is
+all but impossible beside the others has nothing in common with them, and keeps it.
 The variances of all tasks must be in the same unit. Where each task was normalised by
 itself that is not known, and only variances of few rows are drawn.
 
@@ -29,6 +30,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, digamma
+from scipy.stats import f
 
 # With so many rows, or more, the variance of a task that may be in a unit of its own
 # is its own estimate.
@@ -36,8 +38,11 @@ ENOUGH = 6
 # A variance that is zero in more than two rows tells that tasks differ, as does one of
 # this part of the largest; in two rows targets are often the same by chance.
 _ALMOST_ZERO = 1e-6
-# Bounds of nu, and where the searches for it start.
-_LEAST, _MOST = 0.1, 1e3
+# How probable it may be that any of the tasks is taken for one that differs.
+_BY_CHANCE = 0.05
+# Bounds of nu, and how far beyond the variances the logarithm of s may be; where the
+# searches for nu start.
+_LEAST, _MOST, _BEYOND = 0.1, 1e3, 3.0
 _STARTS = (2.0, 30.0)
 
 
@@ -66,14 +71,34 @@ def with_that_of_others(
     if not own_intercepts and not np.any(freedom):
         freedom = np.asarray(counts, dtype=np.float64)
     told = (freedom > 0) & (variances > 0)
-    if not np.any(told) or not (one_unit or np.any(counts < ENOUGH)):
+    few = counts < ENOUGH
+    if not np.any(told) or not (one_unit or np.any(few)):
         return variances
     least = _ALMOST_ZERO * float(np.max(variances[told]))
-    seen = told | (freedom > 1)
-    common, weight = _in_common(np.clip(variances[seen], least, None), freedom[seen])
+    seen, alike = told | (freedom > 1), np.zeros(0, dtype=bool)
+    clipped = np.clip(variances, least, None)
+    while seen.any() and not np.array_equal(seen, alike):
+        common, weight = _in_common(clipped[seen], freedom[seen])
+        alike = seen
+        seen = seen & ~_is_far(clipped / common, freedom, weight, len(variances))
     measured = np.where(freedom > 0, freedom * variances, 0.0)
     drawn = (weight * common + measured) / (weight + freedom)
-    return drawn if one_unit else np.where(counts < ENOUGH, drawn, variances)
+    return np.where(few | (seen & one_unit), drawn, variances)
+
+
+def _is_far(
+    ratios: np.ndarray, freedom: np.ndarray, weight: float, n_tasks: int
+) -> np.ndarray:
+    """Tell which tasks of enough rows are too far to have what others have in common.
+
+    The variances are then those of the wrong distribution: with one precise task among
+    many that are alike nu is large, and its variance would be that of the others.
+    """
+    most = _BY_CHANCE / (2 * n_tasks)
+    below, above = (
+        tail(ratios, np.maximum(freedom, 1), weight) for tail in (f.cdf, f.sf)
+    )
+    return (np.minimum(below, above) < most) & (freedom >= ENOUGH - 1)
 
 
 def _in_common(variances: np.ndarray, freedom: np.ndarray) -> tuple[float, float]:
@@ -96,7 +121,8 @@ def _in_common(variances: np.ndarray, freedom: np.ndarray) -> tuple[float, float
         slope = np.array([np.sum(rest), np.sum(nu * spread + rest)])
         return float(np.sum(terms)) / 2, slope / 2
 
-    bounds = [(None, None), (np.log(_LEAST), np.log(_MOST))]
+    ends = np.min(logs) - middle - _BEYOND, np.max(logs) - middle + _BEYOND
+    bounds = [ends, (np.log(_LEAST), np.log(_MOST))]
     found = [
         minimize(
             unlikeliness,

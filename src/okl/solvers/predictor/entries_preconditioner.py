@@ -32,8 +32,10 @@ def entries_preconditioner(
     W = curvature.diagonal
     xp, mask = namespace(W), W > 0
     rows, outputs = xp.nonzero(mask)
+    if not rows.shape[0]:
+        return lambda right: right / alpha
     matrix = joint.block(rows, outputs)
-    if centered and rows.shape[0]:
+    if centered:
         same = xp.astype(outputs[:, None] == outputs, W.dtype)
         matrix += _FLAT * same * xp.max(xp.linalg.diagonal(matrix))
     scale = xp.sqrt(W[mask])

@@ -6,7 +6,8 @@ The choice depends on what couples the outputs, and on what each form costs:
   (`okl.solvers.predictor.low_rank_preconditioner`), unless it takes longer than the
   products it saves.
 - ``"entries"``: the matrix of the entries where the loss has curvature, if that is no
-  larger than the small one (`okl.solvers.predictor.entries_preconditioner`).
+  larger than the small one, or takes no longer than the products it saves
+  (`okl.solvers.predictor.entries_preconditioner`).
 - ``"separate"``: a small matrix for each output, where nothing couples them; also where
   each has a kernel of its own and the loss couples them, which is then replaced by its
   diagonal.
@@ -26,8 +27,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from okl.losses.base import Curvature
-from okl.operators import JointOperator, JointSum
-from okl.solvers.predictor.apart_preconditioner import apart_cost
+from okl.operators import JointOperator, JointSum, Kronecker
+from okl.solvers.predictor.apart_preconditioner import MOST_ENTRIES, apart_cost
 from okl.solvers.predictor.entries_preconditioner import n_entries
 from okl.solvers.predictor.term_preconditioner import n_directions
 
@@ -38,6 +39,8 @@ _PRODUCTS, _FEWEST = 12, 10
 _OF_A_TREE = 2
 # Small matrices up to this size cost less than the steps that they save.
 _SMALL = 500
+# Arrays of the size of the matrix of the entries that there are while it is made.
+_COPIES = 3
 
 
 class Form(NamedTuple):
@@ -84,11 +87,15 @@ def _form_of_all(joint: JointOperator, rank: int, curvature: Curvature) -> Form 
     (n, m), work = curvature.diagonal.shape, joint.work
     n_directions = max(min(joint.output_kernel.rank, m), 1)
     some = min(rank, _affordable(work, n, n_directions))
-    if some < min(_FEWEST, rank):
+    size = some * n_directions if some >= min(_FEWEST, rank) else 0
+    if curvature.separable and isinstance(joint, Kronecker):
+        seen = n_entries(curvature)
+        cost = seen**3 / (3 * m * work)
+        fits = _COPIES * seen**2 <= min(MOST_ENTRIES, joint.workspace * n**2)
+        if fits and (seen <= size or cost <= _PRODUCTS):
+            return Form("entries", some, cost)
+    if not size:
         return None
-    size = some * n_directions
-    if curvature.separable and (seen := n_entries(curvature)) <= size:
-        return Form("entries", some, seen**3 / (3 * m * work))
     return Form("joint", some, (n * size**2 / 2 + size**3 / 3) / (m * work))
 
 
