@@ -9,6 +9,7 @@ from okl.kernels import Gaussian
 from okl.losses import Quantile
 from okl.operators import Dense
 from okl.problems import Inputs, formulate
+from okl.solvers import Request
 from okl.solvers.kinks import augmented_lagrangian, splitting
 from okl.solvers.kinks.splitting import split
 from okl.solvers.solution import Solution
@@ -133,6 +134,26 @@ def test_it_ends_sooner_where_another_solver_is_quick(outcomes, monkeypatch):
         model = OutputKernelRegressor(Gaussian(0.5), structure, 20, loss=Quantile(0.3))
         assert model.fit(X, Y).certificate_.status == "optimal"
         assert isinstance(outcomes[-1], kind)
+
+
+def test_where_most_targets_are_met_the_model_stays_as_it_is(monkeypatch):
+    X, Y = draw(60)
+    K = Gaussian(0.5)(X)
+    inputs = Inputs.of(Dense(K), fit_intercept=True)
+    problem = formulate(inputs, Y, Quantile(0.9), Frobenius()).problem
+    request = Request(1e-6, 1e-4, 1000, None)
+    for here, theta in splitting._looks(problem, request, None):
+        point = splitting.balanced(problem, here.multipliers)
+        given = problem, point, theta, here.kernel, request
+        model = splitting.with_dual_point(*given)
+        if not model.certificate.failed:
+            break
+    free = splitting.n_free(problem, point)
+    assert 0.5 * Y.size < free <= Y.size
+    monkeypatch.setattr(splitting, "sparse", lambda *given: None)
+    for most, expected in ((free - 1, model), (free, None)):
+        monkeypatch.setattr(splitting, "DIRECT", most)
+        assert splitting._with_exact_kinks(model, problem, request) is expected
 
 
 def test_where_the_best_output_kernel_is_zero(outcomes):

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from okl.losses import Envelope
 from okl.losses.separable import DiagonalCurvature, unweighted
-from okl.numerics.arrays import Array, epsilon, namespace
+from okl.numerics.arrays import Array, count, epsilon, namespace
 from okl.output_kernels import OutputKernel
 from okl.problems import Problem
 from okl.solvers.predictor.active_system import ActiveSystem
@@ -49,6 +49,15 @@ def polished(
     """Return a (n_samples, n_outputs) with its free entries solved for, L given."""
     prepared = NewtonCG().prepare_for(problem, kernel)
     return at_kinks(prepared, multipliers, alpha)
+
+
+def n_free(problem: Problem, multipliers: Array) -> int:
+    """Return how many entries of a are free."""
+    shifts = unweighted(multipliers, problem.weights)
+    kinks = problem.loss.scores_of(problem.targets, multipliers, problem.weights)
+    envelope = Envelope(problem.loss, 1.0, shifts)
+    curvature = envelope.curvature(problem.targets, kinks, problem.weights)
+    return count(curvature.diagonal > 0)
 
 
 def at_kinks(
