@@ -38,7 +38,7 @@ def _leave_pictures_empty(request, monkeypatch):
 
 
 def _leave_empty(request, monkeypatch):
-    def save(display, path):
+    def save(display, path, title):
         plt.close(display.figure_)
         path.touch()
 

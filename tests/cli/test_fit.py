@@ -14,6 +14,7 @@ from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
 from okl.cli.held_out import held_out_predictions
 from okl.cli.outputs import Change, ComparedOutputs
+from okl.cli.pictures import OF_RELATIONS
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import FILES
 from okl.cli.search import prepare, search_structures
@@ -21,7 +22,9 @@ from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model
 from okl.cli.tables import read_table
 from okl.cli.targets import warn_of_constants
-from okl.cli.verdict import answer, to_keep, verdict
+from okl.cli.truth import Truth
+from okl.cli.verdict import answer, to_compare, to_keep, verdict
+from okl.estimators.score_of_numbers import R2
 from okl.metrics import r2_score
 from okl.structures import LowRank
 from tests.cli.conftest import FEWER_ALPHAS, SMALL
@@ -337,25 +340,75 @@ def test_settings_reach_kernel_structure_and_search(okl, related_csv, tmp_path):
 def test_of_many_outputs_those_that_tell_most_are_listed(scores, listed, rest):
     alone = {"identity": np.full(25, 0.5)}
     alone["identity"][-1] = np.nan if not scores else 0.5
-    names = [f"y{j}" for j in range(25)]
-    compared = ComparedOutputs(names, alone | scores, None, "R^2", "the squared error")
-    lines = compared.lines(np.asarray(1.0))
-    assert listed in [line.split()[0] for line in lines]
-    assert lines[-1] == f"and 5 more, {rest}"
+    lines = compared(alone | scores).lines(np.asarray(1.0))
+    assert listed in [line.split()[0] for line in lines if line]
+    assert f"and 5 more, {rest}" in lines
+
+
+def compared(scores, change=None, saved="identity", n=25):
+    """What a report shows of outputs y0, y1, ..."""
+    names = [f"y{j}" for j in range(n)]
+    truth = Truth(np.zeros((9, n)), names, None, R2, False)
+    means = {name: np.mean(one) for name, one in scores.items()}
+    return ComparedOutputs(truth, scores, {}, means, saved, change, None)
+
+
+def said_of(found):
+    return " ".join(" ".join(found.lines(np.asarray(1.0))).split())
 
 
 def test_outputs_that_relations_impair_are_named():
-    names = [f"y{j}" for j in range(25)]
     change = Change(np.zeros(25), np.full(25, 0.05), "rows")
     change.relative[[3, 20, 24]] = 0.2, 0.3, 0.12  # the last by two standard errors
     change.relative[5], change.error[5] = 1e-15, 0.0  # rounding
     scores = {"identity": np.full(25, 0.5), "frobenius": np.full(25, 0.51)}
-    compared = ComparedOutputs(names, scores, change, "R^2", "the squared error")
-    said = " ".join(" ".join(compared.lines(np.asarray(1.0))).split())
+    said = said_of(compared(scores, change))
     assert "y20 (+30.0% ± 5.0%), y3 (+20.0% ± 5.0%). Where these count" in said
     change.relative[:] = -0.3
     change.relative[0] = np.nan
-    assert "Clearly worse" not in " ".join(compared.lines(np.asarray(1.0)))
+    assert "Clearly worse" not in said_of(compared(scores, change))
+
+
+def test_outputs_for_which_a_constant_is_as_good_are_named():
+    """By the scores below which it says so: those of all held-out rows together."""
+    scores = {"identity": np.array([0.5, 0.0, -0.1]), "mean": np.full(3, 0.2)}
+    said = "no score above zero for {}: the mean of the targets is as good"
+    assert said.format("y1, y2") in said_of(compared(scores, n=3))
+    assert "above zero" not in said_of(compared(scores, n=3, saved="mean"))
+    scores["identity"] = np.array([-0.5, -0.1, np.nan])
+    assert said.format("each output") in said_of(compared(scores, n=3))
+
+
+def test_a_rival_that_is_clearly_better_is_named():
+    rng = np.random.default_rng(0)
+    Y, noise = rng.normal(size=(2, 50, 2))
+    truth = Truth(Y, ["y0", "y1"], None, R2, False)
+    own, said = {"identity": Y + noise}, "ridge is linear in the columns, an alpha"
+    better = Y + 0.9 * noise
+    better[0, 0] = np.nan
+    for ridge, told in ((better, True), (Y + 1.001 * noise, False)):
+        found = ComparedOutputs.of(truth, own, {"ridge": ridge}, "identity", None)
+        assert said in said_of(found)
+        assert ("than the saved model, with -19.0% ±" in said_of(found)) == told
+    unsure = Y + 0.8 * rng.normal(size=(50, 2))
+    found = ComparedOutputs.of(truth, own, {"ridge": unsure}, "identity", None)
+    assert found.to_ridge.relative[0] < -0.02
+    assert "than the saved" not in said_of(found)
+    words = [line.split() for line in found.lines(np.asarray(1.0))]
+    expected = [truth.overall(one) for one in (Y + noise, unsure)]
+    assert ["mean", *(f"{one:.4f}" for one in expected)] in words
+
+
+@pytest.mark.parametrize("in_one_unit", [True, False])
+def test_the_change_of_all_outputs_weighs_units(in_one_unit):
+    errors = np.array([[1.0, 10.0], [3.0, np.nan], [2.0, 30.0]])
+    change = Change.overall(0.5 * errors, errors, None, in_one_unit)
+    np.testing.assert_allclose(change.relative, -0.5)
+    less = errors * [1.0, 0.5]
+    change = Change.overall(less, errors, None, in_one_unit)
+    scale = [1.0, 1.0] if in_one_unit else [2.0, 20.0]
+    rows = [np.nanmean(e / scale, axis=1) for e in (less, errors)]
+    np.testing.assert_allclose(change.relative, rows[0].sum() / rows[1].sum() - 1)
 
 
 def test_targets_that_do_not_vary_are_named():
@@ -424,10 +477,15 @@ def test_a_second_fit_replaces_the_first_and_keeps_other_files(
     out.mkdir()
     (out / "notes.txt").write_text("mine")
     (out / "report.txt").write_text("old")
-    okl("fit", related_csv, "--target", "y_a", "--out", out, *SMALL)
+    okl("fit", related_csv, "--target", "y_[ab]", "--out", out, *SMALL)
     assert (out / "notes.txt").read_text() == "mine"
     assert "report of a fit" in (out / "report.txt").read_text()
     assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}
+    # one output has no relations: the pictures of the first fit are not of this one
+    okl("fit", related_csv, "--target", "y_a", "--out", out, *SMALL)
+    found = {path.name for path in out.iterdir()}
+    assert found == {*FILES, "notes.txt"} - {*OF_RELATIONS}
+    assert "output_graph.png" not in (out / "report.txt").read_text()
 
 
 def test_a_support_vector_machine_from_a_table(okl, related, tmp_path):
@@ -482,7 +540,7 @@ def test_a_report_of_quantiles_that_are_not_predicted(okl, related, tmp_path):
     options = ("--target", "y", "--loss", "huber", "--structure", "identity", *SMALL)
     okl("fit", tmp_path / "table.csv", *options, "--out", tmp_path / "out")
     report = " ".join((tmp_path / "out" / "report.txt").read_text().split())
-    assert "not above zero: the median of a target is as good" in report
+    assert "for each output: the median of the targets is as good" in report
 
 
 def test_few_rows_choose_the_alpha_of_the_search():
@@ -520,7 +578,7 @@ def test_few_whole_numbers_may_be_classes(targets, said):
 
 
 def test_a_score_that_is_no_better_than_the_mean_is_called_so(tmp_path):
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(4)
     table = pd.DataFrame(rng.normal(size=(30, 4)), columns=["a", "b", "y1", "y2"])
     for name, noise in [("noise", 1.0), ("signal", 0.0)]:
         table["y1"] = noise * table["y1"] + (1 - noise) * table["a"]
@@ -529,9 +587,9 @@ def test_a_score_that_is_no_better_than_the_mean_is_called_so(tmp_path):
         fit = fit_table(
             *(tmp_path / f"{name}.csv", ["y?"], tmp_path / name),
             kernels=["linear"],
-            assignments=["alphas=[10.0, 1.0]"],
+            assignments=["alphas=[1.0, 0.1]"],
         )
-        told = "the mean of a target is as" in fit.report
+        told = "no score above zero for" in fit.report
         assert told == (fit.kept.score <= 0) == (name == "noise")
 
 
@@ -684,9 +742,10 @@ def test_one_output_keeps_independent_outputs(related):
     table = related[["height", "width"]].assign(tall=related["y_a"] > 0)
     data = take_apart(table, ["tall"], None)
     X = data.features.to_numpy()
-    settings = parse_settings(["rbf"], [], ["alphas=[1.0]"])
+    assert len(prepare(data, parse_settings(["rbf"], [], []), 2).structures) == 1
+    settings = parse_settings(["rbf"], ["frobenius"], ["alphas=[1.0]"])
     outcome = search_structures(data, X, prepare(data, settings, 2))
     better = replace(outcome.candidates[0], path=outcome.candidates[0].path + 10.0)
     outcome = replace(outcome, candidates=[better, outcome.baseline])
     assert answer(better, outcome) == "yes"
-    assert to_keep(outcome) is outcome.baseline
+    assert to_keep(outcome) is to_compare(outcome) is outcome.baseline

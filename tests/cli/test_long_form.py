@@ -177,7 +177,7 @@ MEANS = [Mean(0.3), Mean(3.0), Mean(30.0), Mean(300.0)]
         ([], [], "school", [*MEANS, Frobenius()]),
         (["linear"], [], "school", [Frobenius()]),
         ([], ["mean"], "school", [Mean()]),
-        ([], [], None, [Frobenius()]),
+        ([], [], None, []),
     ],
     ids=["nothing named", "kernel", "structure", "columns"],
 )
@@ -245,7 +245,11 @@ def test_tasks_of_one_row_have_no_held_out_scores(okl, tmp_path, classes):
     )
     assert result.exit_code == 0, result.stderr
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert all(["school", str(i), "-", "-", "-"] in lines for i in range(9))
+    rows = [line for line in lines if line[:1] == ["school"] and line[-1:] == ["-"]]
+    # a model of all rows, ridge, has an answer for classes
+    assert [line[:4] for line in rows] == [
+        ["school", str(i), "-", "-"] for i in range(9)
+    ]
 
 
 @pytest.mark.parametrize("alpha_per_output", [False, True])

@@ -51,7 +51,7 @@ def test_the_change_of_each_output_is_that_of_its_held_out_error(sure):
     ]
     expected = errors[1].mean(axis=0) / errors[0].mean(axis=0) - 1
     written = rows_of(fit.report, "Held-out scores", [*NAMES, "other"])
-    changes = [float(words[2].rstrip("%")) / 100 for words in written.values()]
+    changes = [float(words[3].rstrip("%")) / 100 for words in written.values()]
     np.testing.assert_allclose(changes, expected, atol=6e-4)
 
 
@@ -112,11 +112,11 @@ def test_relations_that_are_not_saved_may_be_asked_for(okl, related, tmp_path):
     )
     said = " ".join(result.stdout.split())
     assert "stability: 5 more fits of frobenius" in result.stderr
-    assert "These are relations of frobenius, which is not saved. 0 of 1 pairs" in said
-    assert "heat map)" not in said
+    assert "relations are those of frobenius, which is not saved. Corr" in said
+    assert "These are relations of frobenius. None of 1 pairs" in said
     # what none is saved of is compared output by output all the same
     written = rows_of(result.stdout, "Held-out scores", NAMES)
-    assert len(written["y_a"]) == len(written["y_b"]) == 5
+    assert len(written["y_a"]) == len(written["y_b"]) == 6
 
 
 @pytest.mark.parametrize(

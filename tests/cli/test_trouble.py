@@ -12,8 +12,7 @@ import pytest
 
 from okl.cli import fit as fit_module
 from okl.cli import predict as predict_module
-from okl.cli import report as report_module
-from okl.cli.pictures import Relation
+from okl.cli.relations import Relation, Relations
 from okl.cli.terminal import refusals_and_warnings
 from tests.cli.conftest import ALONE, FEW, SMALL
 
@@ -166,8 +165,9 @@ def test_control_codes_are_spelt_out(okl, related, tmp_path):
     for text in (result.stdout, result.stderr, report):
         assert not set(text) & {"\x1b", "\x07", "\u202e"}
     assert r": y\x1b[31mred, y\nb\u202e" in report
-    (_, relation) = report_module._strongest([Relation("y\x1b", "y\nb", 0.5)])
-    assert relation == r"+0.50  y\x1b -- y\nb"
+    strange = Relation("y\x1b", "y\nb", 0.5)
+    (section,) = Relations([strange], 2, "mean", saved=True).sections()
+    assert r"+0.50  y\x1b -- y\nb" in section
     assert rf"the text column \x07town has {len(table)} values" in result.stderr
     assert "Glyph" not in result.stderr
     result = okl("fit", tmp_path / "table.csv", "--target", "z", "--out", tmp_path)

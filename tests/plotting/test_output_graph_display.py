@@ -117,6 +117,21 @@ def test_threshold_is_strict_and_on_absolute_values(threshold, n_edges):
     assert edges(display) == RANKED[:n_edges]
 
 
+def test_of_equal_relations_none_is_left_out():
+    """The order of the outputs would choose: a star of the first of them."""
+    m = 6
+    equal = np.full((m, m), 0.5) + 0.5 * np.eye(m)
+    assert len(edges(OutputGraphDisplay(equal).plot())) == m * (m - 1) // 2
+    equal[0, 1] = equal[1, 0] = 0.6
+    assert len(edges(OutputGraphDisplay(equal).plot())) == m * (m - 1) // 2
+    assert len(edges(OutputGraphDisplay(equal).plot(top_k=m))) == m
+    last = np.diag(np.full(m, 1.0))
+    last[:3, :3] = 1.0
+    last[3:, 3:] += 0.1 * (1 - np.eye(3)) * (1 + 1e-12 * np.eye(3)[0])
+    last = (last + last.T) / 2
+    assert len(edges(OutputGraphDisplay(last).plot())) == 6
+
+
 def test_threshold_and_top_k_together():
     display = OutputGraphDisplay(L4)
     assert edges(display.plot(threshold=0.2, top_k=2)) == RANKED[:2]

@@ -68,6 +68,16 @@ class Data:
         return self.task == "classification" and len(self.target_kinds) == 1
 
     @property
+    def has_one_output(self) -> bool:
+        """Whether there is one output, with the loss that is the default.
+
+        That is one column of numbers, or of two classes.
+        """
+        if len(self.target_kinds) > 1 or self.ids is not None:
+            return False
+        return self.task == "regression" or len(np.unique(self.y)) == 2
+
+    @property
     def observed(self) -> np.ndarray:
         """Whether each row has a target (n_samples,)."""
         if self.single_classification:

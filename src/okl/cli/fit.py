@@ -16,6 +16,7 @@ from okl.cli.class_tree_report import FILES as TREE_FILES
 from okl.cli.data import Data, take_apart
 from okl.cli.errors import listing
 from okl.cli.folds import default_folds
+from okl.cli.pictures import OF_RELATIONS
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import missing_cells
 from okl.cli.results import write_results
@@ -135,8 +136,8 @@ def fit_table(
         alpha_per_output=alpha_per_output,
         in_tree=in_tree,
     )
-    class_tree = None
-    with staged_folder(out, may_be=[SURENESS_FILE, *TREE_FILES]) as folder:
+    class_tree, optional = None, [SURENESS_FILE, *TREE_FILES, *OF_RELATIONS]
+    with staged_folder(out, may_be=optional) as folder:
         cells = _read(table, targets, task, task_column, group_column, in_tree=in_tree)
         data = take_apart(
             cells, targets, task, task_column, group_column, in_tree=in_tree

@@ -1,9 +1,8 @@
 """The held-out score of each output: a mean may hide one that is not predicted at all.
 
 The model is fitted again to the training part of each fold, and all held-out
-predictions are scored together: by R^2 for each target or task of numbers (D^2 for the
-losses of quantiles), by accuracy for each label or task of classes, and for each class
-by the fraction of its rows that were recognised.
+predictions are scored together (`okl.cli.truth`), beside those of simple rivals
+(`okl.cli.rivals`).
 
 The effect of relating the outputs is the change of the error of each output, relative
 to that of independent outputs on the same rows: of the squared error, of that of a
@@ -12,24 +11,22 @@ quantile or of the number of wrong answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
-from okl.cli.data import Data
 from okl.cli.errors import listing, shown
 from okl.cli.groups import Groups
 from okl.cli.layout import WIDTH, aligned
-from okl.cli.search import Candidate, Outcome
-from okl.cli.settings import label
-from okl.estimators.score_of_numbers import ScoreOfNumbers
+from okl.cli.truth import Truth
 
 # The most outputs that the report lists; the standard errors, and the least change,
 # that are clear.
-_MOST_OUTPUTS, _CLEAR, _LEAST = 20, 3.0, 0.01
+_MOST_OUTPUTS, _CLEAR, _FEW, _LEAST = 20, 3.0, 2.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,32 @@ class Change:
             spread = (rest**2).sum(axis=0) * parts / np.maximum(parts - 1, 1)
             return cls(ratio - 1, np.sqrt(spread) / n / other, over)
 
+    @classmethod
+    def overall(
+        cls,
+        errors: np.ndarray,
+        others: np.ndarray,
+        groups: Groups | None,
+        in_one_unit: bool,
+    ) -> Change:
+        """Compare the errors of all outputs of a row, each relative to its mean error.
+
+        Errors in one unit are compared as they are.
+        """
+        scale = np.ones(others.shape[1])
+        if not in_one_unit:
+            scale = np.nanmean(others, axis=0)
+            scale = np.where(scale > 0, scale, 1.0)
+        neither = np.isnan(errors) | np.isnan(others)
+        n = (~neither).sum(axis=1)
+        rows = [np.where(neither, 0.0, e / scale).sum(axis=1) for e in (errors, others)]
+        mean, other = (np.where(n, total / np.maximum(n, 1), np.nan) for total in rows)
+        return cls.of(mean[:, None], other[:, None], groups)
+
+    def is_clearly_less(self) -> bool:
+        """Tell whether the first error is less, not by chance alone, and enough."""
+        return bool(self.relative[0] < -max(_FEW * self.error[0], _LEAST))
+
     def of_output(self, j: int) -> str:
         """Return the change of an output as text."""
         if np.isnan(self.relative[j]):
@@ -92,51 +115,61 @@ class Change:
 
 @dataclass(frozen=True)
 class ComparedOutputs:
-    """Each output, predicted independently of the others and with relations.
+    """Each output, predicted independently of the others, with relations, by rivals.
 
     Attributes
     ----------
-    outputs : sequence of str
-        Names of the outputs.
+    truth : Truth
+        The targets.
     scores : dict of str to array (n_outputs,)
         Held-out scores by the name of the structure, identity first.
+    rivals : dict of str to array (n_outputs,)
+        Held-out scores of the rivals.
+    overall : dict of str to float
+        The score of all outputs, of structures and rivals.
+    saved : str
+        The name of the structure of the saved model.
     change : Change or None
-        The change of the error from identity to the other candidate, if there is one.
-    score_name, error_name : str
-        The names of the score and of the error.
+        The change of the error from identity to the other structure, if there is one.
+    to_ridge : Change or None
+        The change of the error of all outputs from the saved model to ridge.
     """
 
-    outputs: Sequence[str]
+    truth: Truth
     scores: Mapping[str, np.ndarray]
+    rivals: Mapping[str, np.ndarray]
+    overall: Mapping[str, float]
+    saved: str
     change: Change | None
-    score_name: str
-    error_name: str
+    to_ridge: Change | None
 
     @classmethod
     def of(
         cls,
-        data: Data,
-        outcome: Outcome,
-        predictions: Mapping[Candidate, Any],
-        outputs: Sequence[str],
+        truth: Truth,
+        predictions: Mapping[str, Any],
+        rivals: Mapping[str, Any],
+        saved: str,
+        groups: Groups | None,
     ) -> ComparedOutputs:
-        """Score the predictions of identity, and of another candidate if any."""
-        ids = outcome.ids
-        measure = ScoreOfNumbers.of(outcome.search.loss_)
-        how = data, ids, outputs, measure
-        scores = {
-            label(candidate.structure): scores_of_outputs(found, *how)
-            for candidate, found in predictions.items()
-        }
-        errors = [errors_of_outputs(found, *how) for found in predictions.values()]
-        change = None
-        if len(errors) == 2:
-            change = Change.of(errors[1], errors[0], data.groups)
-        error_name = "the number of wrong answers"
-        if data.task == "regression":
-            error_name = f"the {measure.error_name}"
-        name = name_of_scores(data, measure)
-        return cls(outputs, scores, change, name, error_name)
+        """Score the predictions of identity, of another structure if any, of rivals."""
+        errors = [truth.errors(found) for found in predictions.values()]
+        to_ridge = None
+        if "ridge" in rivals:
+            own, other = truth.errors(predictions[saved]), truth.errors(rivals["ridge"])
+            to_ridge = Change.overall(other, own, groups, truth.in_one_unit)
+        return cls(
+            truth,
+            {name: truth.scores(found) for name, found in predictions.items()},
+            {name: truth.scores(found) for name, found in rivals.items()},
+            {
+                name: truth.overall(found)
+                for name, found in (*predictions.items(), *rivals.items())
+            },
+            saved,
+            Change.of(errors[1], errors[0], groups) if len(errors) == 2 else None,
+            to_ridge,
+        )
 
     def lines(self, alphas: np.ndarray) -> list[str]:
         """List the outputs, or those whose scores differ most from identity or zero.
@@ -146,124 +179,120 @@ class ComparedOutputs:
         alphas : array (n_outputs,) or ()
             The alphas, shown if there is one for each output.
         """
-        columns = list(self.scores.values())
-        own = columns[-1]
-        order = np.arange(len(own))
-        difference = np.nan_to_num(own - columns[0])
-        others = "which differ less"
-        if not difference.any():
-            others = "whose scores are nearer to zero"
-            difference = np.nan_to_num(own)
-        if len(own) > _MOST_OUTPUTS:
-            size = np.abs(difference)
-            order = np.sort(np.argsort(-size, kind="stable")[:_MOST_OUTPUTS])
+        order, others = self._shown()
+        columns = [*self.scores.values(), *self.rivals.values()]
         rows = [
             [
                 "",
                 *self.scores,
+                *self.rivals,
                 *(["change of error"] if self.change else []),
                 *(["alpha"] if alphas.ndim else []),
             ]
         ]
         for j in order.tolist():
-            numbers = [values[j] for values in columns]
             rows.append(
                 [
-                    shown(self.outputs[j]),
-                    *("-" if np.isnan(one) else f"{one:.4f}" for one in numbers),
+                    shown(self.truth.outputs[j]),
+                    *(_score(values[j]) for values in columns),
                     *([self.change.of_output(j)] if self.change else []),
                     *([f"{alphas[j]:.3g}"] if alphas.ndim else []),
                 ]
             )
+        if len(self.truth.outputs) > 1:
+            what = "all rows" if self.truth.row_has_one_output else "mean"
+            rows.append([what, *map(_score, self.overall.values())])
+            rows[-1] += [""] * (len(rows[0]) - len(rows[-1]))
         lines = aligned(rows)
-        if len(own) > len(order):
-            lines.append(f"and {len(own) - len(order)} more, {others}")
-        if self.change:
-            said = (
-                f"The change is that of {self.error_name} against independent outputs "
-                "(identity), each structure with its own best kernel and alpha; ± is "
-                f"one standard error over the {self.change.over}."
-            )
-            lines += ["", *wrap(said, WIDTH - 2), *self._worse(self.change)]
+        left_out = len(self.truth.outputs) - len(order)
+        if left_out:
+            lines.append(f"and {left_out} more, {others}")
+        for said in (
+            self._explanation(),
+            self._of_rivals(),
+            self._at_best_a_constant(),
+            self._worse(),
+        ):
+            lines += ["", *wrap(said, WIDTH - 2)] if said else []
         return lines
 
-    def _worse(self, change: Change) -> list[str]:
-        """Name the outputs that relations impair, if any: the mean may hide them."""
-        worse = change.clearly_worse()
-        if not len(worse):
-            return []
-        named = listing(
-            (f"{self.outputs[j]} ({change.of_output(j)})" for j in worse), 6
+    def _shown(self) -> tuple[np.ndarray, str]:
+        """Return the numbers of the outputs to list, and what the others are."""
+        columns = list(self.scores.values())
+        own = columns[-1]
+        difference = np.nan_to_num(own - columns[0])
+        others = "which differ less"
+        if not difference.any():
+            others = "whose scores are nearer to zero"
+            difference = np.nan_to_num(own)
+        if len(own) <= _MOST_OUTPUTS:
+            return np.arange(len(own)), others
+        order = np.argsort(-np.abs(difference), kind="stable")
+        return np.sort(order[:_MOST_OUTPUTS]), others
+
+    def _explanation(self) -> str:
+        """Say how rows are scored, and what the change is."""
+        said = "All held-out rows are scored together, not fold by fold as above."
+        if self.change is None:
+            return said
+        return (
+            f"{said} The change is that of {self.truth.error_name} against independent "
+            "outputs (identity), each structure with its own best kernel and alpha; ± "
+            f"is one standard error over the {self.change.over}."
         )
-        said = (
+
+    def _of_rivals(self) -> str:
+        """Say what the rivals are, and whether ridge is better than the saved model."""
+        said = []
+        if self.to_ridge is not None:
+            said.append("ridge is linear in the columns, an alpha for each output.")
+            if self.to_ridge.is_clearly_less():
+                said.append(
+                    "It predicts better than the saved model, with "
+                    f"{self.to_ridge.of_output(0)} of {self.truth.error_name}: "
+                    "--kernel linear fits models that are linear as well."
+                )
+        if self.truth.one_class:
+            (common, count), *_ = Counter(self.truth.y.tolist()).most_common(1)
+            share = count / len(self.truth.y)
+            said.append(
+                f"The most frequent class, {shown(common)}, is that of {share:.4f} of "
+                "the rows."
+            )
+        if "most frequent" in self.rivals:
+            said.append("most frequent is the commoner answer of each label.")
+        return " ".join(said)
+
+    def _at_best_a_constant(self) -> str:
+        """Name the outputs of numbers that are predicted no better than a constant."""
+        own, measure = self.scores[self.saved], self.truth.measure
+        if measure is None:
+            return ""
+        poor = np.flatnonzero(own <= 0)
+        n_known = int(np.isfinite(own).sum())
+        if not len(poor):
+            return ""
+        which = "each output"
+        if len(poor) < n_known:
+            which = listing((self.truth.outputs[j] for j in poor.tolist()), 6)
+        return (
+            f"The saved model has no score above zero for {which}: the "
+            f"{measure.constant} of the targets is as good a prediction of held-out "
+            "rows."
+        )
+
+    def _worse(self) -> str:
+        """Name the outputs that relations impair, if any: the mean may hide them."""
+        if self.change is None or not len(worse := self.change.clearly_worse()):
+            return ""
+        named = listing(
+            (f"{self.truth.outputs[j]} ({self.change.of_output(j)})" for j in worse), 6
+        )
+        return (
             f"Clearly worse with relations, by {_CLEAR:.0f} standard errors and more: "
             f"{named}. Where these count, fit them by themselves."
         )
-        return ["", *wrap(said, WIDTH - 2)]
 
 
-def name_of_scores(data: Data, measure: ScoreOfNumbers) -> str:
-    """Return the name of the scores of outputs."""
-    if data.task == "regression":
-        return measure.long_name
-    of_classes = data.single_classification and data.ids is None
-    return "rows recognised" if of_classes else "accuracy"
-
-
-def scores_of_outputs(
-    predictions: Any,
-    data: Data,
-    ids: Any,
-    outputs: Sequence[str],
-    measure: ScoreOfNumbers,
-) -> np.ndarray:
-    """Return the scores (n_outputs,), in the order of the outputs' names.
-
-    NaN for an output that was observed, or predicted, too rarely. The names of classes
-    and tasks are those in the data.
-    """
-    errors = errors_of_outputs(predictions, data, ids, outputs, measure)
-    counts = (~np.isnan(errors)).sum(axis=0)
-    if data.task == "classification":
-        wrong = np.nansum(errors, axis=0) / np.maximum(counts, 1)
-        return np.where(counts > 0, 1 - wrong, np.nan)
-    if counts.max() < 2:
-        return np.full(len(outputs), np.nan)
-    y = np.asarray(data.y, dtype=np.float64)
-    found = predictions.astype(np.float64)
-    y = np.where(np.isnan(found), np.nan, y)
-    options = {"task": ids.get("task"), "multioutput": "raw_values"}
-    return np.asarray(measure(y, np.where(np.isnan(found), 0.0, found), **options))
-
-
-def errors_of_outputs(
-    predictions: Any,
-    data: Data,
-    ids: Any,
-    outputs: Sequence[str],
-    measure: ScoreOfNumbers,
-) -> np.ndarray:
-    """Return errors, or one for a wrong answer, of rows (n_samples, n_outputs).
-
-    NaN where the output has no target, or no prediction. With classes, or tasks, each
-    row belongs to one output only.
-    """
-    output_of_row = ids.get("task")
-    if data.single_classification:
-        labels = np.asarray(data.y).astype(str)
-        known = predictions == predictions  # noqa: PLR0124  (not NaN)
-        errors = np.where(known, labels != predictions.astype(str), np.nan)
-        output_of_row = labels if output_of_row is None else output_of_row
-    else:
-        y = np.asarray(data.y, dtype=np.float64)
-        found = predictions.astype(np.float64)
-        unknown = np.isnan(y) | np.isnan(found)
-        errors = (y != found) * 1.0
-        if data.task == "regression":
-            errors = measure.errors(y, found)
-        errors = np.where(unknown, np.nan, errors)
-    if output_of_row is None:
-        return errors
-    names = np.asarray(output_of_row).astype(str)
-    own = names[:, None] == np.asarray(outputs, dtype=str)
-    return np.where(own, errors.reshape(-1, 1).astype(np.float64), np.nan)
+def _score(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.4f}"

@@ -6,7 +6,6 @@ No screen is needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.errors import shown
 from okl.cli.letters import missing_letters_said_once
+from okl.cli.relations import Relation, Relations
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.inspection import OutputKernelStability
@@ -29,27 +29,10 @@ from okl.plotting import (
 )
 
 _DPI = 150
+# Those that show relations; there are none of one output.
+OF_RELATIONS = ("output_kernel.png", "output_graph.png")
 # The most nodes of a tree that are readable in one picture.
 _MOST_NODES = 300
-
-
-@dataclass(frozen=True)
-class Relation:
-    """Two outputs, and the correlation that the output kernel gives them."""
-
-    first: str
-    second: str
-    correlation: float
-    interval: tuple[float, float] | None = None
-    stable: bool = False
-
-    def strength(self) -> str:
-        """Write the correlation, with its interval and * for a sure sign if known."""
-        if self.interval is None:
-            return f"{self.correlation:+.2f}"
-        low, high = self.interval
-        mark = "*" if self.stable else " "
-        return f"{self.correlation:+.2f} {mark} [{low:+.2f}, {high:+.2f}]"
 
 
 @missing_letters_said_once()
@@ -57,25 +40,18 @@ def draw(
     folder: Path,
     outcome: Outcome,
     kept: Candidate,
+    related: Candidate,
     outputs: Sequence[str],
     score_name: str,
     stability: OutputKernelStability | None = None,
-) -> list[Relation]:
+) -> Relations:
     """Write the pictures; return the relations drawn, with the strongest first.
 
-    With ``stability``, relations that are not stable are grey in the heat map.
+    The relations are those of the candidate ``related``; there are none if there is one
+    output. With ``stability``, those that are not stable are grey in the heat map.
     """
     matplotlib.use("agg")
-    model, candidates = kept.model, outcome.candidates
-    names = [shown(name) for name in outputs]
-    heat_map = OutputKernelDisplay.from_estimator(
-        model,
-        output_names=names,
-        stable=None if stability is None else stability.stable,
-    )
-    _save(heat_map, folder / "output_kernel.png")
-    graph = OutputGraphDisplay.from_estimator(model, output_names=names)
-    _save(graph, folder / "output_graph.png")
+    candidates = outcome.candidates
     path = RegularizationPathDisplay(
         [candidate.alphas for candidate in candidates],
         [candidate.path for candidate in candidates],
@@ -84,11 +60,25 @@ def draw(
         score_name=score_name,
     ).plot()
     _show_best_scores(path)
-    _save(path, folder / "path.png")
-    return [
+    _save(path, folder / "path.png", "Held-out scores of the structures")
+    of, saved = label(related.structure), related is kept
+    if len(outputs) == 1:
+        return Relations([], 1, of, saved)
+    names = [shown(name) for name in outputs]
+    title = f"of {of}{'' if saved else ', which is not saved'}"
+    heat_map = OutputKernelDisplay.from_estimator(
+        related.model,
+        output_names=names,
+        stable=None if stability is None else stability.stable,
+    )
+    _save(heat_map, folder / "output_kernel.png", f"Correlations {title}")
+    graph = OutputGraphDisplay.from_estimator(related.model, output_names=names)
+    _save(graph, folder / "output_graph.png", f"Strongest correlations {title}")
+    strongest = [
         Relation(outputs[i], outputs[j], float(weight), *_how_sure(stability, i, j))
         for (i, j), weight in zip(graph.edges_, graph.weights_, strict=True)
     ]
+    return Relations(strongest, len(outputs), of, saved)
 
 
 def _how_sure(stability: OutputKernelStability | None, i: int, j: int) -> Any:
@@ -110,7 +100,8 @@ def draw_class_tree(folder: Path, classes: HeldOutClasses) -> None:
     display = ClassTreeDisplay(
         tree, values=classes.accuracies(), value_name="held-out accuracy"
     )
-    _save(display.plot(level=level), folder / "class_tree.png")
+    title = "Classes, and the held-out accuracy of nodes"
+    _save(display.plot(level=level), folder / "class_tree.png", title)
 
 
 def _show_best_scores(path: Any) -> None:
@@ -124,6 +115,7 @@ def _show_best_scores(path: Any) -> None:
         path.ax_.set_ylim(means[best] - depth, means[best] + 0.3 * depth)
 
 
-def _save(display: Any, path: Path) -> None:
+def _save(display: Any, path: Path, title: str) -> None:
+    display.ax_.set_title(title, wrap=True)
     display.figure_.savefig(path, dpi=_DPI, bbox_inches="tight")
     plt.close(display.figure_)

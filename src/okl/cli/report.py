@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from textwrap import fill, wrap
+from textwrap import fill
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
 
 import okl
 from okl.cli.class_tree_report import FILES as TREE_FILES
@@ -23,23 +22,22 @@ from okl.cli.data import Data
 from okl.cli.errors import listing, one_line, shown
 from okl.cli.layout import WIDTH, aligned, pairs, section
 from okl.cli.outputs import ComparedOutputs
-from okl.cli.pictures import Relation
+from okl.cli.pictures import OF_RELATIONS
+from okl.cli.relations import Relations
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.cli.sureness import Sureness
 from okl.cli.verdict import Estimate, gain, verdict, with_error
-from okl.estimators.score_of_numbers import R2, ScoreOfNumbers
 
 FILES = {
     "model.skops": "the model, for okl predict",
-    "output_kernel.csv": "the matrix that relates the outputs",
-    "output_kernel.png": "its correlations as a heat map",
-    "output_graph.png": "its strongest correlations as a graph",
+    "output_kernel.csv": "the matrix that relates its outputs",
+    "output_kernel.png": "correlations of the outputs as a heat map",
+    "output_graph.png": "the strongest correlations as a graph",
     "path.png": "scores of all structures and alphas",
     "report.txt": "this report",
 }
 _PER_OUTPUT = ", the geometric mean; held-out rows give each output its own"
-_MOST_RELATIONS = 10
 
 
 def write_report(
@@ -51,7 +49,7 @@ def write_report(
     encoded: Sequence[str],
     outputs: Sequence[str],
     compared: ComparedOutputs,
-    relations: Sequence[Relation],
+    relations: Relations,
     score_name: str,
     sureness: Sureness | None = None,
     classes: HeldOutClasses | None = None,
@@ -74,8 +72,8 @@ def write_report(
         Names of the outputs.
     compared : ComparedOutputs
         The held-out scores of each output.
-    relations : sequence of Relation
-        The relations, the strongest first.
+    relations : Relations
+        The strongest relations.
     score_name : str
         The name of the scores.
     sureness : Sureness, optional
@@ -99,21 +97,23 @@ def write_report(
         | _relevances(search, encoded)
     )
     files = FILES | ({} if sureness is None else sureness.files)
+    if len(outputs) == 1:
+        files = {name: what for name, what in files.items() if name not in OF_RELATIONS}
     files |= {} if classes is None else TREE_FILES
     sections = [
         section(f"okl {okl.__version__}: report of a fit", [], underline="="),
         section("Data", pairs(_describe(source, data, len(encoded), outputs))),
         section("Search", [*pairs(settings), "", *_comparison(outcome, kept)]),
         section(
-            "Did learning the relations pay?",
+            "Did relating the outputs pay?",
             [fill(line, WIDTH - 2) for line in verdict(outcome, len(outputs))],
         ),
         section(
-            f"Held-out scores of the outputs: {compared.score_name}",
+            f"Held-out scores of the outputs: {compared.truth.score_name}",
             compared.lines(np.asarray(kept.model.alpha)),
         ),
         section("Certificate of the saved model", _certificate(kept)),
-        section("Strongest relations", _strongest(relations)),
+        *relations.sections(),
         *_of_sureness(sureness),
         *_of_classes(classes),
         section("Files", pairs(files)),
@@ -199,45 +199,31 @@ def kernel_label(kernel: Any) -> str:
 
 
 def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
-    rows = [["  structure", "kernel", "alpha", "mean score", "minus identity", "rank"]]
+    rows = [["  structure", "alpha", "mean score", "minus identity", "rank"]]
+    kernels = {}
     for candidate in outcome.candidates:
         is_baseline = candidate is outcome.baseline
         difference = gain(candidate, outcome.baseline)
+        name = label(candidate.structure)
+        kernels[name] = kernel_label(candidate.model.kernel)
         rows.append(
             [
-                f"{'*' if candidate is kept else ' '} {label(candidate.structure)}",
-                kernel_label(candidate.model.kernel),
+                f"{'*' if candidate is kept else ' '} {name}",
                 f"{candidate.alpha:.3g}",
                 with_error(Estimate.of(candidate.scores)),
                 "" if is_baseline else with_error(difference, signed=True),
                 f"{candidate.model.rank_}",
             ]
         )
-    one_kernel = len({row[1] for row in rows[1:]}) == 1
-    if one_kernel:  # the kernel is named above
-        rows = [[*row[:1], *row[2:]] for row in rows]
+    one_kernel = len(set(kernels.values())) == 1  # it is named above
     own = "alpha" if one_kernel else "kernel and alpha"
     return [
         *aligned(rows),
         "",
+        *([] if one_kernel else [*pairs(kernels), ""]),
         f"* the saved model. Each structure has its own best {own}; ± is one",
         "standard error over the folds, of paired differences in their column.",
-        *_at_best_a_constant(outcome, kept),
     ]
-
-
-def _at_best_a_constant(outcome: Outcome, kept: Candidate) -> list[str]:
-    """Say if a score shows that predictions are no better than a constant."""
-    scoring = outcome.search.scoring
-    known = is_regressor(outcome.search) and scoring in (None, "r2")
-    if not known or kept.score > 0:
-        return []
-    measure = ScoreOfNumbers.of(outcome.search.loss_) if scoring is None else R2
-    said = (
-        f"The score of the saved model is not above zero: the {measure.constant} of a "
-        "target is as good a prediction of held-out rows."
-    )
-    return ["", *wrap(said, WIDTH - 2)]
 
 
 def _of_classes(classes: HeldOutClasses | None) -> list[str]:
@@ -285,16 +271,3 @@ def _shifted(model: Any) -> list[str]:
         "the fit, without this."
     )
     return ["", fill(said, WIDTH - 2)]
-
-
-def _strongest(relations: Sequence[Relation]) -> list[str]:
-    if not relations:
-        return ["None: no two outputs are related."]
-    return [
-        "Correlations of the output kernel:",
-        *(
-            f"{relation.strength()}  "
-            f"{shown(relation.first)} -- {shown(relation.second)}"
-            for relation in relations[:_MOST_RELATIONS]
-        ),
-    ]

@@ -14,12 +14,14 @@ from okl.cli.outputs import ComparedOutputs
 from okl.cli.pictures import draw, draw_class_tree
 from okl.cli.preprocessing import encoded_names
 from okl.cli.report import write_report
+from okl.cli.rivals import rivals_of
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.cli.storage import TableModel
 from okl.cli.sureness import FILE as SURENESS_FILE
 from okl.cli.sureness import Sureness
 from okl.cli.tables import write_matrix
+from okl.cli.truth import Truth
 from okl.cli.verdict import by_likelihood, to_compare
 from okl.estimators.score_of_numbers import ScoreOfNumbers
 
@@ -60,23 +62,34 @@ def write_results(
     outputs, score_name = _output_names(data, outcome, kept), _score_name(data, outcome)
     write_matrix(kept.model.output_kernel_, outputs, folder / "output_kernel.csv")
     related, tree = to_compare(outcome), model.class_tree
-    pair = dict.fromkeys([outcome.baseline, related])
+    pair = [label(c.structure) for c in dict.fromkeys([outcome.baseline, related])]
+    saved = label(kept.structure)
     # for classes in a tree the report has the accuracies of all candidates
-    predicted = pair if tree is None else outcome.candidates
-    held_out = {c: held_out_predictions(data, X, outcome, c) for c in predicted}
+    held_out = {
+        name: held_out_predictions(data, X, outcome, candidate)
+        for candidate in outcome.candidates
+        if (name := label(candidate.structure)) in pair or tree is not None
+    }
     classes = None
     if tree is not None:
-        found = {label(c.structure): held_out[c] for c in outcome.candidates}
-        classes = HeldOutClasses(tree, data.y, found, label(kept.structure))
+        classes = HeldOutClasses(tree, data.y, held_out, saved)
         draw_class_tree(folder, classes)
     sureness = None
     if stability is not None:
         ids, n_jobs = outcome.ids, outcome.search.n_jobs
-        saved = related is kept
-        sureness = Sureness.of(data, X, ids, related, saved, stability, note, n_jobs)
+        sureness = Sureness.of(
+            data, X, ids, related, related is kept, stability, note, n_jobs
+        )
         sureness.write(outputs, folder / SURENESS_FILE)
-    drawn = sureness.drawn if sureness else None
-    compared = {candidate: held_out[candidate] for candidate in pair}
+    stable = sureness.stability if sureness else None
+    truth = Truth.of(data, outcome.ids, outputs, outcome.search.loss_)
+    compared = ComparedOutputs.of(
+        truth,
+        {name: held_out[name] for name in pair},
+        rivals_of(truth, X, outcome.folds),
+        saved,
+        data.groups,
+    )
     report = write_report(
         source=source,
         data=data,
@@ -84,8 +97,8 @@ def write_results(
         kept=kept,
         encoded=encoded_names(model.pipeline[0]),
         outputs=outputs,
-        compared=ComparedOutputs.of(data, outcome, compared, outputs),
-        relations=draw(folder, outcome, kept, outputs, score_name, drawn),
+        compared=compared,
+        relations=draw(folder, outcome, kept, related, outputs, score_name, stable),
         score_name=score_name,
         sureness=sureness,
         classes=classes,

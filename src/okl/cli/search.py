@@ -112,6 +112,11 @@ class Outcome:
         """The candidate of identity."""
         return next(c for c in self.candidates if isinstance(c.structure, Identity))
 
+    @property
+    def n_outputs(self) -> int:
+        """The number of outputs of independent outputs."""
+        return len(self.baseline.model.output_kernel_)
+
 
 def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     """Return the search, not fitted.
@@ -123,7 +128,9 @@ def prepare(data: Data, settings: Settings, n_folds: int | None) -> Any:
     """
     named = bool(settings.structures) or settings.kernels is not None
     tasks = None if named or data.ids is None else np.unique(data.ids.values)
-    usual = [Frobenius()] if tasks is None else for_tasks(len(tasks))
+    usual: list[Structure] = [] if data.has_one_output else [Frobenius()]
+    if tasks is not None:
+        usual = for_tasks(len(tasks))
     structures = list(settings.structures) or usual
     if not any(isinstance(structure, Identity) for structure in structures):
         structures.append(Identity())

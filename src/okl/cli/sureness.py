@@ -129,11 +129,6 @@ class Sureness:
         """The file that `write` writes, if any, with its description."""
         return {FILE: "how sure each relation is"} if self.stability else {}
 
-    @property
-    def drawn(self) -> OutputKernelStability | None:
-        """The stability for the pictures of the saved model, if it is of that model."""
-        return self.stability if self.saved else None
-
     def write(self, outputs: Sequence[str], path: Path) -> None:
         """Write a table with a row for each pair of outputs, and for each output."""
         if self.stability is None:
@@ -149,14 +144,20 @@ class Sureness:
         n_stable, n_pairs = int(found.stable[pairs].sum()), len(pairs[0])
         n_resamples = len(found.correlation.draws)
         name = label(self.candidate.structure)
-        seen = f"These are relations of {name}, which is not saved. "
-        where = ""
-        if self.saved:
-            seen, where = "", " (* above; the others are grey in the heat map)"
+        seen = "" if self.saved else f"These are relations of {name}. "
+        where = " (* above; the others are grey in the heat map)"
+        sure = (
+            f"{n_stable} of {n_pairs} pairs of outputs have a correlation whose sign "
+            f"is stable{where}: with {found.level:.0%} confidence none of these is "
+            "zero in truth."
+        )
+        if n_stable == 0:
+            sure = (
+                f"None of {n_pairs} pairs of outputs has a correlation whose sign is "
+                "stable: each may be zero in truth."
+            )
         return [
-            f"{seen}{n_stable} of {n_pairs} pairs of outputs have a correlation whose "
-            f"sign is stable{where}: with {found.level:.0%} confidence none of these "
-            f"is zero in truth. {FILE} has an interval of {found.level:.0%} for each "
+            f"{seen}{sure} {FILE} has an interval of {found.level:.0%} for each "
             "correlation by itself.",
             f"The model was refitted {n_resamples} times, each time without another "
             f"part of the {self.parts}, which are assumed to be independent; kernel "

@@ -85,7 +85,7 @@ def to_keep(outcome: Outcome) -> Candidate:
     """
     if knows_more(outcome):
         return max(knows_more(outcome), key=lambda c: c.score)
-    if len(outcome.baseline.model.output_kernel_) == 1:
+    if outcome.n_outputs == 1:
         return outcome.baseline
     paid = [c for c in related(outcome) if answer(c, outcome) == "yes"]
     return max(paid, key=lambda c: c.score, default=outcome.baseline)
@@ -113,7 +113,7 @@ def to_compare(outcome: Outcome) -> Candidate:
     relations may improve some outputs and impair others.
     """
     kept = to_keep(outcome)
-    if kept is not outcome.baseline:
+    if kept is not outcome.baseline or outcome.n_outputs == 1:
         return kept
     return max(related(outcome), key=lambda c: c.score, default=kept)
 

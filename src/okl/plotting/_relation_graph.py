@@ -15,6 +15,8 @@ import numpy as np
 from okl.numerics.validation import check_count
 from okl.plotting._drawing import require
 
+_EQUAL = 1e-9  # relative difference of similarities that differ by rounding alone
+
 
 def strongest_pairs(
     values: np.ndarray, *, top_k: int | None = None, threshold: float | None = None
@@ -27,7 +29,8 @@ def strongest_pairs(
         Symmetric similarities.
     top_k : int, default=None
         The largest number of pairs. If neither it nor `threshold` is given, it is the
-        number of outputs, which gives the average output two neighbours.
+        number of outputs, which gives the average output two neighbours, and more if
+        the next pairs are as similar as the last of these.
     threshold : float, default=None
         Pairs whose similarity is at most this in absolute value are left out.
 
@@ -44,11 +47,14 @@ def strongest_pairs(
             f"threshold is {threshold!r}; expected a number that is not negative, or "
             "None: it is compared with absolute values."
         )
-    if top_k is None and threshold is None:
-        top_k = len(values)
     rows, columns = np.triu_indices(len(values), k=1)
     strengths = np.abs(values[rows, columns])
     order = np.argsort(-strengths, kind="stable")
+    if top_k is None and threshold is None:
+        top_k = len(values)
+        # of equals, the order of the outputs must not choose some
+        last = strengths[order[:top_k]].min(initial=np.inf)
+        top_k = max(top_k, int(np.sum(strengths >= (1 - _EQUAL) * last)))
     order = order[strengths[order] > (threshold or 0)][:top_k]
     return np.column_stack([rows[order], columns[order]])
 

@@ -86,7 +86,8 @@ class OutputGraphDisplay(OutputDisplay):
         top_k : int, default=None
             The number of edges, those of the largest entries in absolute value; fewer
             if fewer entries differ from zero. If neither it nor `threshold` is given,
-            it is the number of outputs.
+            it is the number of outputs, and more if the next entries are equal to the
+            last of these.
         threshold : float, default=None
             Draw only entries above this in absolute value.
         kind : {"correlation", "covariance"}, default="correlation"

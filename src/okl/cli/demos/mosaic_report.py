@@ -61,7 +61,7 @@ def write_report(
             _comparison(mosaic, models, chosen, errors),
             "=",
         ),
-        _titled("Did learning the relations pay?", verdict(chosen, errors)),
+        _titled("Did relating the outputs pay?", verdict(chosen, errors)),
         _titled(
             f"Certificate of {chosen}",
             [fill(models[chosen].certificate_.message, _WIDTH)],

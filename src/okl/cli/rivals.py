@@ -1,0 +1,85 @@
+"""Simple predictors that a fit should be better than, on the same held-out rows.
+
+`ridge` is linear in the encoded columns: one model for each output, with an alpha of
+its own that leave-one-out chooses. Of classes it predicts the one whose column of zeros
+and ones is largest. With tasks, it is one model of all rows with a column for each
+task. It predicts means, so that it is no rival where quantiles are predicted.
+
+`most frequent` is the commoner answer of each label; most labels are rare, so that an
+accuracy of 0.95 may be that of never giving the label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import RidgeCV
+
+from okl.cli.truth import Truth
+from okl.estimators.score_of_numbers import R2
+from okl.selection.folds import Folds
+
+_ALPHAS = np.logspace(-3, 5, 17)
+_MOST_NUMBERS = 2e7  # of the encoded columns, with those of tasks
+
+
+def rivals_of(truth: Truth, X: np.ndarray, folds: Folds) -> Mapping[str, Any]:
+    """Return the held-out predictions of each rival by its name, in the form of y."""
+    found: dict[str, Any] = {}
+    targets, of_classes = _targets(truth)
+    columns = _with_tasks(truth, X)
+    if truth.measure in (None, R2) and columns.size <= _MOST_NUMBERS:
+        values = np.full(targets.shape, np.nan)
+        for train, test in folds:
+            values[test] = _ridge(columns[train], targets[train], columns[test])
+        found["ridge"] = _answers(truth, values, of_classes)
+    if truth.measure is None and not truth.row_has_one_output:
+        values = np.full(targets.shape, np.nan)
+        for train, test in folds:
+            values[test] = np.nanmean(targets[train], axis=0)
+        found["most frequent"] = _answers(truth, values, of_classes)
+    return found
+
+
+def _targets(truth: Truth) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return columns of numbers, and the classes that they are of."""
+    if not truth.one_class:
+        return truth.y.reshape(len(truth.y), -1), None
+    classes = np.unique(truth.y)
+    return (truth.y[:, None] == classes).astype(np.float64), classes
+
+
+def _answers(truth: Truth, values: np.ndarray, classes: np.ndarray | None) -> Any:
+    """Return predictions in the form of y, NaN where there is none."""
+    if classes is not None:
+        known = ~np.isnan(values).any(axis=1)
+        answers = np.full(len(values), np.nan, dtype=object)
+        answers[known] = classes[np.argmax(values[known], axis=1)]
+        return answers
+    if truth.measure is None:
+        values = np.where(np.isnan(values), np.nan, values > 0.5)
+    return values.reshape(truth.y.shape)
+
+
+def _with_tasks(truth: Truth, X: np.ndarray) -> np.ndarray:
+    """Return the columns, with one of zeros and ones for each task."""
+    if truth.task is None:
+        return X
+    return np.hstack([X, truth.task[:, None] == np.unique(truth.task)])
+
+
+def _ridge(X: np.ndarray, Y: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """Predict rows by a ridge regression of each column of Y, over its own rows."""
+    values = np.full((len(asked), Y.shape[1]), np.nan)
+    there = ~np.isnan(Y)
+    patterns, pattern_of = np.unique(there, axis=1, return_inverse=True)
+    for k in range(patterns.shape[1]):
+        rows, columns = patterns[:, k], np.ravel(pattern_of) == k
+        if rows.sum() < 2:
+            continue
+        model = RidgeCV(_ALPHAS, alpha_per_target=bool(columns.sum() > 1))
+        model.fit(X[rows], Y[np.ix_(rows, columns)])
+        values[:, columns] = model.predict(asked).reshape(len(asked), -1)
+    return values
