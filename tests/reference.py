@@ -235,7 +235,7 @@ def conic_loss(loss, Y, F, weights=None):
     if isinstance(loss, Squared):
         entries = cp.square(Y - F) / 2
     elif isinstance(loss, Huber):
-        entries = cp.huber(Y - F, loss.delta) / 2
+        entries = cp.huber(Y - F, 1.35 if loss.delta is None else loss.delta) / 2
     elif isinstance(loss, Quantile):
         entries = cp.pos(Y - F) - (1 - loss.quantile) * (Y - F)
     elif isinstance(loss, Logistic):

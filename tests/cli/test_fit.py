@@ -498,7 +498,7 @@ def test_a_support_vector_machine_from_a_table(okl, related, tmp_path):
     assert result.exit_code == 0, result.stderr
     model = load_model(tmp_path / "out" / "model.skops")
     estimator = model.pipeline[-1]
-    assert estimator.loss == "hinge"
+    assert estimator.loss_.name == "hinge"
     assert np.abs(estimator.dual_point_).max() <= 1
     assert np.mean(model.predict(table)["kind"] == table["kind"]) > 0.7
 

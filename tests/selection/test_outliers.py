@@ -5,12 +5,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from okl import OutputKernelRegressor, OutputKernelRegressorCV
+from okl import OutputKernelRegressor, OutputKernelRegressorCV, certify
 from okl.kernels import Gaussian, Learnable
 from okl.losses import Huber, Quantile, Squared
 from okl.problems import Observed
 from okl.selection.learned_kernel import learn_kernel
-from okl.selection.outliers import near_medians, near_predictions
+from okl.selection.outliers import near_medians, near_predictions, typical_error
 from tests.covering import later
 from tests.samples import draw
 
@@ -83,6 +83,31 @@ def test_they_are_near_what_is_predicted_without_their_rows(weights, fit_interce
         assert_allclose(found[own, j], expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("weights", [None, SEEN], ids=["", "missing"])
+def test_the_typical_error_is_that_of_the_middle_half(weights):
+    near = Observed(CLEAN, Squared(), weights)
+    huge = Observed(CLEAN + 1e9, Huber(), weights)
+    how = (near, KERNEL, X, ALPHA)
+    # targets that are moved far away by a known amount have errors of that size
+    found = typical_error(huge, *how, fit_intercept=True)
+    assert found == pytest.approx(1e9 / 0.6745, rel=1e-6)
+    some = np.where(weights > 0, CLEAN, 1e9) if weights is not None else CLEAN
+    clean = typical_error(Observed(some, Huber(), weights), *how, fit_intercept=True)
+    assert 0.1 < clean < 0.5
+    few = np.where(FAR, 1e9, some)
+    found = typical_error(Observed(few, Huber(), weights), *how, fit_intercept=True)
+    assert clean <= found < 1.3 * clean
+
+
+def test_of_normal_errors_it_is_their_deviation():
+    rng = np.random.default_rng(3)
+    flat = Observed(1e-6 * rng.normal(size=(2000, 1)), Squared())
+    errors = Observed(0.3 * rng.normal(size=(2000, 1)), Huber())
+    rows = rng.normal(size=(2000, 1))
+    size = typical_error(errors, flat, KERNEL, rows, 1.0, fit_intercept=False)
+    assert size == pytest.approx(0.3, rel=0.05)
+
+
 @pytest.mark.parametrize("learnable", [Learnable(), Learnable(KERNEL)], ids=repr)
 def test_a_kernel_is_learned_as_if_they_were_not_there(learnable):
     def learned(targets, loss):
@@ -114,3 +139,48 @@ def test_a_search_has_a_width_for_each_column(loss):
     one_width.fit(rows[train], y[train])
     errors = [np.abs(y - m.predict(rows))[test].mean() for m in (search, one_width)]
     assert errors[0] < 0.6 * errors[1]
+
+
+def with_outliers(seed=0, n=120):
+    """Rows, smooth functions of them, and these with noise and some gross errors."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 3))
+    true = np.sin(rows @ rng.normal(size=(3, 2)))
+    gross = rng.random(true.shape) < 0.08
+    noise = np.where(gross, 10.0, 0.1) * rng.normal(size=true.shape)
+    return rows, true, true + noise
+
+
+def test_a_delta_that_is_left_open_is_that_of_the_errors():
+    rows, true, y = with_outliers()
+    errors, deltas = [], []
+    for loss in ("huber", Huber(), Huber(1.35), Huber(0.5)):
+        search = OutputKernelRegressorCV(
+            structures="identity", loss=loss, alphas=[0.3, 0.1, 0.03, 0.01]
+        ).fit(rows[:80], y[:80])
+        deltas.append(search.loss_.delta)
+        errors.append(np.abs(search.predict(rows[80:]) - true[80:]).mean())
+        assert search.certificate_.status == "optimal"
+        certificate = certify(search, rows[:80], y[:80])
+        assert certificate.relative_gap <= search.tol
+    assert deltas[0] == deltas[1]
+    assert deltas[2:] == [1.35, 0.5]
+    # the noise is about a seventh of the spread of each output
+    assert 0.2 <= deltas[0] < 0.45
+    assert errors[0] < 0.85 * errors[2]
+
+
+def test_without_a_learned_kernel_a_delta_left_open_is_that_of_the_spread():
+    rows, _, y = with_outliers()
+    search = OutputKernelRegressorCV("rbf", "identity", loss="huber", alphas=[0.1])
+    search.fit(rows, y)
+    single = OutputKernelRegressor("rbf", "identity", 0.1, loss=Huber(1.35))
+    assert_allclose(search.predict(rows), single.fit(rows, y).predict(rows), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("size", "delta"), [(0.0, 0.2), (0.1, 0.2), (0.4, 0.54), (1.0, 1.35), (3.0, 1.35)]
+)
+def test_delta_is_in_proportion_to_errors(size, delta):
+    assert Huber().for_errors(size).delta == pytest.approx(delta)
+    assert Huber(0.7).for_errors(size).delta == 0.7

@@ -252,7 +252,7 @@ def _candidate(
         table["param_kernel"][places[0]],
         structure,
         alphas[column],
-        loss=search.loss or search.loss_,
+        loss=search.loss_,
         **{name: parameters[name] for name in _SHARED if name in parameters},
     )
     for name in ("temperature", "shift"):

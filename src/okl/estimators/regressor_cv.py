@@ -180,13 +180,13 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     two starts; above 500 columns one width is all there is, unless that product is at
     most 10^8. With the losses ``"huber"`` and ``"quantile"`` it is learned twice, from
     targets that are no further from the median of their output, and then from what is
-    predicted where their rows are left out, than normal noise is. With a smooth loss of
-    one's own it is what `OutputKernelClassifierCV` has, by the loss of five shuffled
-    folds. Columns that are constant are left out. It is learned from all training rows,
-    at most 2000 of them (1000 where it takes folds) and fewer where outputs were
-    observed in different rows. The rows that the search holds out have influenced it:
-    all scores are a little optimistic, alike for all structures, but not in comparison
-    with other ``kernels``.
+    predicted where their rows are left out, than normal noise is; the delta of
+    ``"huber"`` is then for these errors (``loss_``). With a smooth loss of one's own it
+    is what `OutputKernelClassifierCV` has, by the loss of five shuffled folds. Constant
+    columns are left out. It is learned from all training rows, at most 2000 of them
+    (1000 where it takes folds) and fewer where outputs were observed in different rows.
+    The rows that the search holds out have influenced it: all scores are a little
+    optimistic, alike for all structures, but not in comparison with other ``kernels``.
 
     *Tasks.* Few rows of each say little of a kernel of independent tasks. Once it has
     been tried, its weights and widths, the constant of shared intercepts and, if

@@ -11,6 +11,7 @@ import numpy as np
 from okl.coding.tasks import Tasks
 from okl.estimators.units import Units
 from okl.estimators.weights import checked_weights, combined
+from okl.losses import Loss
 from okl.problems import Observed
 
 
@@ -60,6 +61,10 @@ class TrainingTargets:
                 "and some are inner nodes. OutputKernelClassifier takes them; choose "
                 "its parameters by scikit-learn's GridSearchCV."
             )
+
+    def with_loss(self, loss: Loss) -> TrainingTargets:
+        """Return the targets of another loss of the same kind."""
+        return replace(self, observed=replace(self.observed, loss=loss))
 
     def restrict(self, rows: np.ndarray) -> TrainingTargets:
         """Return the targets of some rows."""

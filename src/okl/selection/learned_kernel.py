@@ -30,7 +30,7 @@ from okl.selection.kernel_of_folds import kernel_of_folds
 from okl.selection.learning import learn
 from okl.selection.likeliest_kernel import likeliest_kernel
 from okl.selection.linear_plus import scaled
-from okl.selection.outliers import near_medians, near_predictions
+from okl.selection.outliers import near_medians, near_predictions, typical_error
 from okl.selection.path import largest_alpha
 from okl.selection.sensitivity import shares_of_columns
 from okl.selection.standard_columns import StandardColumns
@@ -64,12 +64,15 @@ class LearnedKernel:
         structure that it was learned with, which is independent outputs at first.
     standard : StandardKernel or None
         What it was made of; None for a kernel that was named.
+    error : float or None
+        The typical size of the errors of predictions, for losses that bear outliers.
     """
 
     kernel: Kernel
     relevances: np.ndarray | None
     smallest: float
     standard: StandardKernel | None = None
+    error: float | None = None
 
 
 def learn_kernel(
@@ -121,7 +124,11 @@ def learn_kernel(
     nearer = near_predictions(
         observed, near, found.kernel, X, noise, fit_intercept=fit_intercept
     )
-    return learned(nearer, [])[0]
+    found, noise = learned(nearer, [])
+    error = typical_error(
+        observed, nearer, found.kernel, X, noise, fit_intercept=fit_intercept
+    )
+    return replace(found, error=error)
 
 
 def _learned(

@@ -24,6 +24,8 @@ from okl.structures import Identity
 
 # How far a target may be from the median, and from a prediction, in deviations.
 _OF_MEDIAN, _OF_PREDICTION = 3.0, 2.5
+# The median of the absolute value of a standard normal number.
+_MIDDLE_OF_NORMAL = 0.6745
 
 
 def near_medians(observed: Observed) -> Observed:
@@ -55,9 +57,40 @@ def near_predictions(
         The variance of their noise.
     fit_intercept : bool
     """
+    centres = _predictions(near, kernel, X, alpha, fit_intercept=fit_intercept)
+    return _near(observed, centres, _OF_PREDICTION)
+
+
+def typical_error(
+    observed: Observed,
+    near: Observed,
+    kernel: Kernel,
+    X: np.ndarray,
+    alpha: float,
+    *,
+    fit_intercept: bool,
+) -> float:
+    """Return the standard deviation of normal errors with the median size of these.
+
+    Parameters are those of `near_predictions`; the errors are those of the targets as
+    they are, of all outputs.
+    """
+    centres = _predictions(near, kernel, X, alpha, fit_intercept=fit_intercept)
+    errors = np.abs(observed.targets - centres)
+    weights = observed.weights
+    if weights is not None:
+        weights = np.broadcast_to(weights, errors.shape).reshape(-1, 1)
+    middle = weighted_quantile(errors.reshape(-1, 1), 0.5, weights)
+    return float(middle[0]) / _MIDDLE_OF_NORMAL
+
+
+def _predictions(
+    near: Observed, kernel: Kernel, X: np.ndarray, alpha: float, *, fit_intercept: bool
+) -> np.ndarray:
+    """Return what rows are predicted where they are left out one by one."""
     criterion = LeaveOneOutError(near, fit_intercept=fit_intercept)
     residuals = criterion.residuals(Dense(kernel(X)), alpha, Identity())
-    return _near(observed, near.targets - residuals, _OF_PREDICTION)
+    return np.asarray(near.targets - residuals)
 
 
 def _near(observed: Observed, centres: np.ndarray, limit: float) -> Observed:

@@ -123,7 +123,8 @@ class Search:
 
         Alphas that are counted, not given, then reach from the largest that matters to
         below the noise that the kernels were learned with, and no further unless they
-        were asked to.
+        were asked to. A loss whose parameter is left to the data is that for the errors
+        that the best of them makes.
         """
         if self.learning is None:
             return self
@@ -194,9 +195,16 @@ class Search:
     def _along(
         self, experiment: Experiment, found: Sequence[LearnedKernel]
     ) -> Experiment:
-        """Return an experiment whose paths are those of learned kernels."""
+        """Return an experiment whose paths, and loss, suit the learned kernels."""
         learned = min(one.smallest for one in found)
-        return replace(experiment, eps=self._reaching(learned), learned=learned)
+        errors = [one.error for one in found if one.error is not None]
+        targets = experiment.targets
+        loss: Any = targets.observed.loss
+        if errors and "adaptive" in loss.capabilities:
+            targets = targets.with_loss(loss.for_errors(min(errors)))
+        return replace(
+            experiment, targets=targets, eps=self._reaching(learned), learned=learned
+        )
 
     def _reaching(self, learned: float) -> float:
         """Return the smallest alpha over the largest, for that of learned kernels."""
