@@ -248,7 +248,7 @@ def test_classes_of_costs_are_called_as_they_are_written(tmp_path):
         (["--level", "9"], "levels of this tree are 0 (the root) to 2; got 9"),
         (["--decision", "best"], "neither one of accuracy, taxo, parent nor a table"),
         (["--decision", "none.csv"], "there is no file none.csv"),
-        (["--level", "1", "--std"], "--std is for numbers"),
+        (["--level", "1", "--std"], "--std and --interval are for numbers"),
         (["--reject", "-1"], "must be a number >= 0"),
         (["--min-probability", "2"], "at most 1; got 2.0"),
         (["--min-probability", "0.5", "--reject", "1"], "give one of them"),
@@ -269,4 +269,4 @@ def test_models_without_classes_have_none_of_this(okl, fitted, tmp_path):
     predict = ("predict", folder / "out" / "model.skops", folder / "table.csv")
     result = okl(*predict, "--out", tmp_path / "p.csv", "--level", "1")
     assert result.exit_code == 2
-    assert "need the probabilities of classes, and this model has" in result.stderr
+    assert "this model predicts numbers. How sure" in result.stderr

@@ -10,7 +10,7 @@ from sklearn.model_selection import GroupKFold
 from okl import OutputKernelRegressorCV
 from okl.cli.data import take_apart
 from okl.cli.errors import UserError
-from okl.cli.fit import _read
+from okl.cli.fit import Roles, _read
 from okl.cli.folds import default_folds, folds_of, given_folds
 from okl.cli.groups import Groups
 from okl.cli.outputs import Change
@@ -140,7 +140,7 @@ def test_groups_are_told_apart_as_they_are_written(tmp_path):
     table = sample(6).assign(patient=ids * 5)
     path = tmp_path / "table.csv"
     table.to_csv(path, index=False)
-    cells = _read(path, ["u"], None, None, "patient", in_tree=False)
+    cells = _read(path, Roles(["u"], None, "patient"), None, in_tree=False)
     assert Groups.of(cells, "patient").n_groups == 6
     cells["patient"] = [[1], [2], [3]] * 10
     with pytest.raises(UserError, match="of --group-column patient cannot name groups"):
@@ -154,7 +154,9 @@ def test_a_pattern_of_classes_does_not_mean_the_groups(tmp_path, in_tree):
     table = sample(6).drop(columns="v").rename(columns={"patient": "u_patient"})
     path = tmp_path / "table.csv"
     table.assign(u=["001", "002", "010"] * 10).to_csv(path, index=False)
-    cells = _read(path, ["u*"], "classification", None, "u_patient", in_tree=in_tree)
+    cells = _read(
+        path, Roles(["u*"], None, "u_patient"), "classification", in_tree=in_tree
+    )
     with pytest.warns(UserWarning, match=r"u\* also matches u_patient.*--group-column"):
         data = take_apart(cells, ["u*"], "classification", None, "u_patient")
     assert sorted(set(data.y)) == ["001", "002", "010"]

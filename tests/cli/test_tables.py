@@ -8,7 +8,15 @@ import pytest
 
 from okl.cli.columns import kinds_of
 from okl.cli.errors import UserError
-from okl.cli.tables import as_text, read_table, write_matrix, write_table
+from okl.cli.formulas import as_text
+from okl.cli.tables import (
+    read_cells,
+    read_table,
+    with_names_as_text,
+    write_matrix,
+    write_table,
+)
+from okl.cli.text_format import TextFormat
 
 TEXT = "höhe,b\n1,2\n3,4\n"
 
@@ -81,6 +89,10 @@ def test_columns_of_one_name_are_named(tmp_path, name, content):
         ("t.csv", "a|b|y\n1|2|3\n", "vertical bars"),
         ("t.csv", "a\tb\n1\t2\n", "tabs"),
         ("t.tsv", "a,b\n1,2\n", "commas"),
+        # a name, or decimals, with a comma
+        ("t.csv", "a, first;b;y\n1;2;3\n", "semicolons"),
+        ("t.csv", "a, first;b, second;y\n0,1;0,2;0,3\n", "semicolons"),
+        ("t.csv", "\n\na, first;y\n\n0,1;0,2\n", "semicolons"),
     ],
 )
 def test_another_separator_is_named(tmp_path, name, content, found):
@@ -90,8 +102,83 @@ def test_another_separator_is_named(tmp_path, name, content, found):
         read_table(write(tmp_path / name, content.encode()))
     # commas cannot be in numbers as well
     assert ("decimal" in str(error.value)) == (found != "commas")
-    # no ending stands for semicolons
-    assert ("Rename it" in str(error.value)) == (found in ("commas", "tabs"))
+    assert "Give --sep" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a;b,y\n1,2\n",  # names with semicolons
+        "a;b;c,y\n1;2,2\n",
+        '"a;b",y\n"1;2",2\n',
+        "a,y\n1;2;3,2\n",
+        "y\n1;2\n",
+    ],
+)
+def test_other_signs_may_be_in_names_and_cells(tmp_path, content):
+    table = read_table(write(tmp_path / "t.csv", content.encode()))
+    assert len(table.columns) == content.partition("\n")[0].count(",") + 1
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz"])
+def test_semicolons_and_decimal_commas_if_asked_for(tmp_path, name):
+    content = "a, first;b;n\n0,5;x;007\n-1,25;y;2\n\n3;z\n".encode("utf-8-sig")
+    written = TextFormat.of(";", ",")
+    path = write(tmp_path / name, content)
+    with pytest.warns(UserWarning, match="line 5 of .* 2 of 3"):
+        table = read_table(path, written)
+    assert table["a, first"].tolist() == [0.5, -1.25, 3.0]
+    assert read_cells(path, written)["a, first"].tolist() == ["0,5", "-1,25", "3"]
+    table = with_names_as_text(table, path, ["n"], written=written)
+    assert table["n"].tolist()[:2] == ["007", "2"]
+    write_table(table, path, written)
+    again = read_table(path, written, text_columns=["n"])
+    assert again.equals(table.assign(n=table["n"].astype(again["n"].dtype)))
+    # numbers with decimal commas are no formulas
+    write_table(pd.DataFrame({"a": ["-1,5", "+,5", "-1,5x"]}), tmp_path / "c.csv")
+    cells = read_table(tmp_path / "c.csv")["a"].tolist()
+    assert cells == ["-1,5", "+,5", "'-1,5x"]
+
+
+@pytest.mark.parametrize(
+    ("separator", "decimal", "message"),
+    [
+        ("", ".", "--sep '' is not one sign"),
+        (";;", ".", "--sep ';;' is not one sign"),
+        ("a", ".", "is not one sign"),
+        ("\n", ".", r"--sep '\\n' is not"),
+        ('"', ".", "is not one sign"),
+        (".", ".", "is not one sign"),
+        (";", ";", "--decimal ';' is neither a point nor a comma"),
+        (",", ",", "--sep and --decimal are both ','"),
+    ],
+)
+def test_formats_that_cannot_be_are_refused(separator, decimal, message):
+    with pytest.raises(UserError, match=message):
+        TextFormat.of(separator, decimal)
+
+
+def test_decimal_commas_are_not_between_cells(tmp_path):
+    path = write(tmp_path / "t.csv", b"a,b\n1,2\n")
+    with pytest.raises(UserError, match="commas between its cells, as its name says"):
+        read_table(path, TextFormat.of(None, ","))
+    assert TextFormat.of("tab", ",") == TextFormat.of("\\t", ",")
+    assert TextFormat.of("tab", ",").separator_of(path, ".csv") == "\t"
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("t.xlsx", "save the sheet from the spreadsheet as 'CSV UTF-8'"),
+        ("t.ODS", "save the sheet"),
+        ("t.txt", "call it .csv, and say by --sep"),
+        ("t", "call it .csv"),
+        ("t.json", "convert it to one of these formats"),
+    ],
+)
+def test_unknown_endings_have_a_remedy(tmp_path, name, remedy):
+    with pytest.raises(UserError, match=remedy):
+        read_table(tmp_path / name)
 
 
 def test_whole_numbers_of_more_than_64_bits_are_numbers(tmp_path):

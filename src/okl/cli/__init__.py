@@ -1,4 +1,4 @@
-"""The command line: ``okl fit``, ``okl predict`` and ``okl demo``.
+"""The command line: ``okl fit``, ``okl predict``, ``okl evaluate`` and others.
 
 The commands make models from tables, and tables from models; all learning is in the
 estimators. `okl.cli.commands` only parses arguments. The work is done by functions that

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from okl.cli.errors import UserError
 
@@ -40,6 +41,21 @@ def with_deviations(
     if deviations is None:
         deviations = np.zeros((len(table), len(names)))
     return with_columns(table, "--std", [f"{name}_std" for name in names], deviations)
+
+
+def with_intervals(
+    table: pd.DataFrame, names: Sequence[str], deviations: np.ndarray, coverage: float
+) -> pd.DataFrame:
+    """Return a table with columns ``NAME_low`` and ``NAME_high`` for each name.
+
+    A new target lies between them with the probability ``coverage``, if its deviation
+    from the prediction is normal.
+    """
+    away = norm.ppf((1 + coverage) / 2) * deviations
+    middle = table[list(names)].to_numpy(dtype=np.float64)
+    ends = np.stack([middle - away, middle + away], axis=-1).reshape(len(table), -1)
+    columns = [f"{name}_{end}" for name in names for end in ("low", "high")]
+    return with_columns(table, "--interval", columns, ends)
 
 
 def with_probabilities(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.base import is_regressor
 
 from okl import ClassTree
 from okl.cli.added_columns import with_probabilities
@@ -60,6 +61,12 @@ def answer_table(model: TableModel, table: pd.DataFrame, asked: Asked) -> pd.Dat
         If the model has no probabilities, lacks the single target or the tree that an
         option needs, or the options do not fit it.
     """
+    if is_regressor(model.pipeline):
+        raise UserError(
+            "--proba, --level, --decision, --reject and --min-probability are for "
+            "classes, and this model predicts numbers. How sure these are, --std and "
+            "--interval say."
+        )
     if not hasattr(model.pipeline[-1], "predict_proba"):
         raise UserError(
             "--proba, --level, --decision, --reject and --min-probability need the "

@@ -38,5 +38,11 @@ def common(
     """Learn several outputs together, and how they are related."""
 
 
-for command in (commands.fit, commands.predict, commands.impute, commands.demo):
+for command in (
+    commands.fit,
+    commands.predict,
+    commands.evaluate,
+    commands.impute,
+    commands.demo,
+):
     app.command()(command)

@@ -38,7 +38,7 @@ def kinds_of(table: pd.DataFrame) -> dict[str, Kind]:
         raise UserError(
             f"cannot use the columns {listing(refused)}; expected numbers, True and "
             "False, or text. Convert them (a date to days since another, say), or "
-            "remove them from the table."
+            "leave them out by --ignore."
         )
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
@@ -93,8 +93,9 @@ def check_complete(
     if incomplete:
         raise UserError(
             f"missing or infinite values in {listing(incomplete)}; rows count from 1 "
-            "below the names. Fill them or remove the rows or columns; text such as "
-            "NA, None or null counts as missing in CSV files."
+            "below the names. Fill them; --skip-incomplete leaves such rows out, and "
+            "--ignore columns that a fit can do without. Text such as NA, None or null "
+            "counts as missing in CSV files."
         )
     if large:
         raise UserError(

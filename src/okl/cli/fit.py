@@ -16,6 +16,7 @@ from okl.cli.class_tree_report import FILES as TREE_FILES
 from okl.cli.data import Data, take_apart
 from okl.cli.errors import listing
 from okl.cli.folds import default_folds
+from okl.cli.left_out import incomplete_rows, without_columns, without_empty_rows
 from okl.cli.pictures import OF_RELATIONS
 from okl.cli.preprocessing import encoder_for
 from okl.cli.report import missing_cells
@@ -34,8 +35,26 @@ from okl.cli.sureness import FILE as SURENESS_FILE
 from okl.cli.sureness import check_resamples
 from okl.cli.tables import read_table, with_names_as_text
 from okl.cli.targets import Task, choose_targets
+from okl.cli.text_format import AS_BY_NAME, TextFormat
 from okl.cli.verdict import to_keep
 from okl.selection.folds import N_FOLDS
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a table are for; all others are features.
+
+    Attributes
+    ----------
+    targets, ignored : sequence of str
+        Names of columns, or patterns.
+    task_column, group_column : str or None
+    """
+
+    targets: Sequence[str]
+    task_column: str | None = None
+    group_column: str | None = None
+    ignored: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -71,6 +90,9 @@ def fit_table(
     task: Task | None = None,
     task_column: str | None = None,
     group_column: str | None = None,
+    ignored: Sequence[str] = (),
+    skip_incomplete: bool = False,
+    written: TextFormat = AS_BY_NAME,
     structures: Sequence[str] = (),
     kernels: Sequence[str] = (),
     assignments: Sequence[str] = (),
@@ -99,6 +121,12 @@ def fit_table(
     group_column : str, optional
         A column; rows with the same value in it are held out together. It is no
         feature.
+    ignored : sequence of str
+        Columns that are not used, or patterns.
+    skip_incomplete : bool
+        Whether rows with an empty cell among the features are left out.
+    written : TextFormat
+        How the cells of text tables are written.
     structures, kernels, assignments
         The values of the options ``--structure``, ``--kernel`` and ``--set``.
     loss, alpha_per_output
@@ -138,7 +166,12 @@ def fit_table(
     )
     class_tree, optional = None, [SURENESS_FILE, *TREE_FILES, *OF_RELATIONS]
     with staged_folder(out, may_be=optional) as folder:
-        cells = _read(table, targets, task, task_column, group_column, in_tree=in_tree)
+        roles = Roles(targets, task_column, group_column, ignored)
+        cells = _read(table, roles, task, written, in_tree=in_tree)
+        if skip_incomplete:
+            features = [n for n in cells if n not in choose_targets(cells, targets)]
+            cells = cells[~incomplete_rows(cells, features, note)]
+            cells = cells.reset_index(drop=True)
         data = take_apart(
             cells, targets, task, task_column, group_column, in_tree=in_tree
         )
@@ -203,23 +236,25 @@ def _say_what_is_fitted(
 
 def _read(
     path: Path,
-    targets: Sequence[str],
+    roles: Roles,
     task: Task | None,
-    task_column: str | None,
-    group_column: str | None,
+    written: TextFormat = AS_BY_NAME,
     *,
     in_tree: bool,
 ) -> pd.DataFrame:
     """Read a table, with ids of tasks, groups and classes as they are written."""
-    table = read_table(path)
-    aside, classes = (task_column, group_column), []
+    aside, targets = (roles.task_column, roles.group_column), roles.targets
+    table = without_columns(
+        read_table(path, written), roles.ignored, (*targets, *aside)
+    )
+    classes = []
     # a target that is set aside is refused later, where the table is split
     if (in_tree or task == "classification") and not set(aside) & set(targets):
         classes = choose_targets([name for name in table if name not in aside], targets)
-    ids = [name for name in table if name == task_column]
-    texts = [name for name in table if name == group_column]
+    ids = [name for name in table if name == roles.task_column]
+    texts = [name for name in table if name == roles.group_column]
     if in_tree:
         texts += classes
     elif len(classes) == 1:
         ids += classes
-    return with_names_as_text(table, path, ids, texts)
+    return without_empty_rows(with_names_as_text(table, path, ids, texts, written))

@@ -13,12 +13,20 @@ from okl.cli.added_columns import with_deviations
 from okl.cli.alike_values import warn_of_alike_values
 from okl.cli.columns import Kind, kinds_of, plain
 from okl.cli.errors import UserError, listing, refusing
+from okl.cli.left_out import without_columns
 from okl.cli.preprocessing import encoder_for
 from okl.cli.row_numbers import warn_of_row_numbers
 from okl.cli.staging import staged_file
-from okl.cli.tables import format_of, read_cells, read_table, write_table
+from okl.cli.tables import (
+    check_writable,
+    format_of,
+    read_cells,
+    read_table,
+    write_table,
+)
 from okl.cli.targets import check_observed, choose_targets
 from okl.cli.text_columns import check_text_is_meant, warn_of_many_values
+from okl.cli.text_format import AS_BY_NAME, TextFormat
 
 
 def impute_table(
@@ -28,6 +36,8 @@ def impute_table(
     *,
     inputs: bool = True,
     std: bool = False,
+    ignored: Sequence[str] = (),
+    written: TextFormat = AS_BY_NAME,
     note: Callable[[str], None] = lambda line: None,
 ) -> int:
     """Fill the empty cells of the targets of a table, and write it.
@@ -44,6 +54,10 @@ def impute_table(
         Whether the targets are predicted from the other columns as well.
     std : bool
         Whether to add a column with the standard deviations of each target.
+    ignored : sequence of str
+        Columns that explain nothing, or patterns; they are written as they are.
+    written : TextFormat
+        How the cells of text tables are written.
     note : callable
         Called with a line about what is filled, before the work begins.
 
@@ -57,19 +71,20 @@ def impute_table(
     UserError
         For anything that the user can correct; then nothing is written.
     """
-    format_of(out)
+    check_writable(out, written)
     if out.resolve() == table_path.resolve():
         raise UserError(
             f"--out {out} would overwrite a file that is read; give another name."
         )
     with staged_file(out) as file:
-        table = read_table(table_path)
+        table = read_table(table_path, written)
         names = choose_targets(list(table), patterns)
         check_observed(table[names])
         targets = _numbers(table[names])
         if std:
             with_deviations(table, names)  # refuse clashing names first
-        features = table.drop(columns=names) if inputs else table[[]]
+        features = without_columns(table, ignored, names).drop(columns=names)
+        features = features if inputs else table[[]]
         encoded = None
         if features.shape[1]:
             encoded = _encoded(features)
@@ -80,10 +95,10 @@ def impute_table(
             filled, deviations = OutputKernelImputer().fit_transform(
                 targets, X=encoded, return_std=True
             )
-        table = _with_filled(table, table_path, out, targets.isna(), filled)
+        table = _with_filled(table, table_path, out, targets.isna(), filled, written)
         if std:
             table = with_deviations(table, names, deviations)
-        write_table(table, file)
+        write_table(table, file, written)
     return n_empty
 
 
@@ -93,14 +108,16 @@ def _with_filled(
     out: Path,
     empty: pd.DataFrame,
     filled: np.ndarray | pd.DataFrame,
+    written: TextFormat,
 ) -> pd.DataFrame:
     """Return the table with empty cells filled, and all others as they are written."""
     names = list(empty)
     numbers = pd.DataFrame(np.asarray(filled), columns=names, index=table.index)
-    cells = None if format_of(out) == ".parquet" else read_cells(source)
+    cells = None if format_of(out) == ".parquet" else read_cells(source, written)
     if cells is None:
         return table.assign(**numbers)
-    kept = {name: cells[name].where(~empty[name], numbers[name]) for name in names}
+    texts = numbers.astype(str).replace(r"\.", written.decimal, regex=True)
+    kept = {name: cells[name].where(~empty[name], texts[name]) for name in names}
     return cells[list(table)].assign(**kept)
 
 
@@ -126,8 +143,8 @@ def _encoded(features: pd.DataFrame) -> object:
         known = plain(features, kinds)
     except UserError as error:
         raise UserError(
-            f"{error} These columns are the inputs for those to fill; --no-inputs "
-            "leaves them out."
+            f"{error} These columns are the inputs for those to fill; --ignore leaves "
+            "some of them out, --no-inputs all."
         ) from None
     warn_of_many_values(texts)
     warn_of_alike_values(texts)

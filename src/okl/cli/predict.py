@@ -9,9 +9,11 @@ import pandas as pd
 
 from okl.cli.answers import Asked, answer_table
 from okl.cli.errors import UserError, listing
+from okl.cli.left_out import incomplete_rows, without_empty_rows
 from okl.cli.staging import staged_file
 from okl.cli.storage import load_model
-from okl.cli.tables import format_of, read_table, write_table
+from okl.cli.tables import check_writable, read_table, write_table
+from okl.cli.text_format import AS_BY_NAME, TextFormat
 
 _NOTHING = Asked()
 
@@ -22,7 +24,10 @@ def predict_table(
     out: Path,
     *,
     std: bool = False,
+    interval: float | None = None,
     asked: Asked = _NOTHING,
+    skip_incomplete: bool = False,
+    written: TextFormat = AS_BY_NAME,
     note: Callable[[str], None] = lambda line: None,
 ) -> pd.DataFrame:
     """Predict the targets of every row of a table, and write them.
@@ -38,23 +43,35 @@ def predict_table(
         The table to write; its name determines the format.
     std : bool
         Whether to add the standard deviations of the targets of new rows.
+    interval : float, optional
+        Add the ends of intervals that hold them with this probability.
     asked : Asked
         The options for classes.
+    skip_incomplete : bool
+        Whether rows with an empty cell among the features get empty cells; else they
+        are refused.
+    written : TextFormat
+        How the cells of text tables are written.
     note : callable
         Called with a line about columns that the model does not have.
 
     Returns
     -------
     DataFrame
-        One column for each target; with ``std`` one ``NAME_std`` for each; and one for
-        each probability that was asked for. Rows are in the order of the table.
+        One column for each target; with ``std`` one ``NAME_std`` for each, with
+        ``interval`` two, ``NAME_low`` and ``NAME_high``; and one for each probability
+        that was asked for. Rows are in the order of the table.
 
     Raises
     ------
     UserError
         For anything that the user can correct; then nothing is written.
     """
-    format_of(out)
+    check_writable(out, written)
+    if interval is not None and not 0 < interval < 1:
+        raise UserError(
+            f"--interval {interval} is no probability between 0 and 1, such as 0.9."
+        )
     if out.resolve() in (model_path.resolve(), table_path.resolve()):
         raise UserError(
             f"--out {out} would overwrite a file that is read; give another name."
@@ -63,18 +80,25 @@ def predict_table(
         model = load_model(model_path)
         columns = [*model.features.items(), *filter(None, [model.task_column])]
         texts = [name for name, kind in columns if kind == "text"]
-        table = read_table(table_path, text_columns=texts)
+        table = read_table(table_path, written, text_columns=texts)
+        table = without_empty_rows(table)
         known = {*model.features, *model.targets}
         if model.task_column is not None:
             known.add(model.task_column[0])
         unknown = [name for name in table if name not in known]
-        if std:
+        if std or interval is not None:
             model.check_std()
+        rows = table
+        if skip_incomplete:
+            needed = [name for name, _ in columns if name in table]
+            rows = table[~incomplete_rows(table, needed, note)]
         if asked == _NOTHING:
-            predictions = model.predict(table, std=std)
+            predictions = model.predict(rows, std=std, interval=interval)
         else:
-            predictions = answer_table(model, table, asked)
+            predictions = answer_table(model, rows, asked)
+        # rows that are left out have empty cells
+        predictions = predictions.set_axis(rows.index).reindex(table.index)
         if unknown:
             note(f"ignored columns that the model does not know: {listing(unknown)}")
-        write_table(predictions, file)
+        write_table(predictions, file, written)
     return predictions

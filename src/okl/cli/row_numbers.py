@@ -25,14 +25,14 @@ def warn_of_row_numbers(table: pd.DataFrame) -> None:
         if str(name).startswith(UNNAMED):
             warnings.warn(
                 f"the column without a name ({name}) numbers the rows, as pandas "
-                "writes them, and is used as a feature; leave it out of the table "
-                "(to_csv(index=False)), or give it a name",
+                "writes them, and is used as a feature; leave it out by --ignore, or "
+                "give it a name",
                 stacklevel=2,
             )
         elif _ID.fullmatch(str(name)):
             warnings.warn(
                 f"the column {name} has a different whole number in each row, and is "
-                "used as a feature. If it only identifies rows, leave it out of the "
-                "table",
+                "used as a feature. If it only identifies rows, leave it out by "
+                "--ignore",
                 stacklevel=2,
             )

@@ -25,7 +25,7 @@ from okl import (
     OutputKernelClassifier,
     OutputKernelRegressor,
 )
-from okl.cli.added_columns import with_deviations
+from okl.cli.added_columns import with_deviations, with_intervals
 from okl.cli.columns import Kind, plain
 from okl.cli.errors import UserError, listing, refusing
 from okl.cli.long_form import ids_in
@@ -77,10 +77,13 @@ class TableModel:
     # not a class attribute: a model read from an older file would then have it as well
     format: int = field(default_factory=lambda: FORMAT)
 
-    def predict(self, table: pd.DataFrame, *, std: bool = False) -> pd.DataFrame:
+    def predict(
+        self, table: pd.DataFrame, *, std: bool = False, interval: float | None = None
+    ) -> pd.DataFrame:
         """Predict the targets of each row of a table that has all features.
 
-        With ``std`` further columns have the standard deviations of new targets.
+        With ``std`` further columns have the standard deviations of new targets, with
+        ``interval`` the ends of intervals that hold them with this probability.
 
         Raises
         ------
@@ -88,23 +91,28 @@ class TableModel:
             If a column of features is missing or not of the kind in the fit, if a task
             did not occur in the fit, or if there are no standard deviations.
         """
-        if std:
+        is_sure = std or interval is not None
+        if is_sure:
             self.check_std()
         features, asked = self._features_of(table), self._tasks_of(table)
-        if std:
+        if is_sure:
             asked |= {"return_std": True, "include_noise": True}
         with refusing("cannot predict", ValueError):
             predictions = self.pipeline.predict(features, **asked)
-        if std:
+        if is_sure:
             predictions, deviations = predictions
         predicted = pd.DataFrame(
             predictions.reshape(len(table), -1), columns=list(self.targets)
         )
         truths = [name for name, kind in self.targets.items() if kind == "boolean"]
         predicted = predicted.astype(dict.fromkeys(truths, bool))
+        names = list(self.targets)
         if std:
             of_targets = deviations.reshape(len(table), -1)
-            predicted = with_deviations(predicted, list(self.targets), of_targets)
+            predicted = with_deviations(predicted, names, of_targets)
+        if interval is not None:
+            of_targets = deviations.reshape(len(table), -1)
+            predicted = with_intervals(predicted, names, of_targets, interval)
         return predicted
 
     def check_std(self) -> None:
@@ -117,13 +125,14 @@ class TableModel:
         """
         if not is_regressor(self.pipeline):
             raise UserError(
-                "--std is for numbers; this model predicts classes. Leave it out."
+                "--std and --interval are for numbers; this model predicts classes. "
+                "Leave them out."
             )
         loss = self.pipeline[-1].loss_
         if "quadratic" not in loss.capabilities:
             raise UserError(
-                f"--std needs the squared loss, and this model has {loss.name}. Leave "
-                "it out, or fit with okl fit --loss squared."
+                f"--std and --interval need the squared loss, and this model has "
+                f"{loss.name}. Leave them out, or fit with okl fit --loss squared."
             )
 
     def probabilities(self, table: pd.DataFrame) -> np.ndarray:
@@ -140,10 +149,16 @@ class TableModel:
             probabilities: np.ndarray = self.pipeline.predict_proba(features, **asked)
         return probabilities
 
-    def _tasks_of(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Return the task of each row as an argument, if the model has tasks."""
+    def task_of(self, table: pd.DataFrame) -> np.ndarray | None:
+        """Return the task of each row, None if the model has no tasks.
+
+        Raises
+        ------
+        UserError
+            If a task did not occur in the fit.
+        """
         if self.task_column is None:
-            return {}
+            return None
         ids, known = ids_in(table, *self.task_column), self.pipeline[-1].output_names_
         there = set(known.tolist())
         new = [one for one in dict.fromkeys(ids.tolist()) if one not in there]
@@ -153,7 +168,12 @@ class TableModel:
                 f"did not have: {listing(new, 5)}; it had {listing(known)}. Leave "
                 "their rows out, or fit with some."
             )
-        return {"task": ids}
+        return ids
+
+    def _tasks_of(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Return the task of each row as an argument, if the model has tasks."""
+        ids = self.task_of(table)
+        return {} if ids is None else {"task": ids}
 
     def _features_of(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return the columns of features, in the form of those of the fit."""

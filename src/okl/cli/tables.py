@@ -4,10 +4,6 @@ A table has named columns and at least one row. CSV has no types. They are infer
 the cells: a column of numbers is read as numbers, one of True and False as truth
 values, any other as text. A caller can name columns that are text, or that hold names:
 names are text if they are not written as numbers are, so that "007" does not become 7.
-
-A table that is written may be opened in a spreadsheet, which runs text such as ``=A1``
-as a formula, although it may be a name or class from an unknown source. In CSV and TSV
-such text is written with an apostrophe before it, by which spreadsheets recognise text.
 """
 
 from __future__ import annotations
@@ -28,25 +24,16 @@ from pandas.api.types import infer_dtype
 from okl.cli.columns import kind_of
 from okl.cli.encoding import check_encoding
 from okl.cli.errors import UserError, listing, refusing
+from okl.cli.formulas import as_text, inert
 from okl.cli.row_numbers import UNNAMED
 from okl.cli.short_lines import warn_of_short_lines
+from okl.cli.text_format import AS_BY_NAME, SEPARATORS, TextFormat, check_separator
 
-# The separator of each text format.
-_SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
-_FORMATS = (*_SEPARATORS, ".parquet")
-# What a first line may have between names instead, and its name.
-_OTHER_SEPARATORS = {
-    ";": "semicolons",
-    "\t": "tabs",
-    ",": "commas",
-    "|": "vertical bars",
-}
-# Text that a spreadsheet runs; a sign alone, or a number, is not run. The wide signs
-# are those of East Asian keyboards.
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠].", re.DOTALL)
+_FORMATS = (*SEPARATORS, ".parquet")
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+_PLAIN_TEXT = (".txt", ".dat", ".data", ".tab", ".asc", "")
 # Codes: not written as whole numbers are, or with more digits than a float keeps.
 _CODE = re.compile(r"\+.*|-?0\d.*|-?\d{16,}")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 # What pandas says of a row with more cells than those before it.
 _LONG_ROW = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 # Errors of pandas, pyarrow and gzip for files whose content does not fit their names.
@@ -58,19 +45,40 @@ def format_of(path: Path) -> str:
     for suffix in _FORMATS:
         if path.name.lower().endswith(suffix):
             return suffix
+    known = f"{path} has none of the known endings ({listing(_FORMATS)})"
+    if path.suffix.lower() in _SPREADSHEETS:
+        raise UserError(
+            f"{known}; save the sheet from the spreadsheet as 'CSV UTF-8', or write it "
+            "by pandas.read_excel(path).to_csv(name, index=False)."
+        )
+    if path.suffix.lower() in _PLAIN_TEXT:
+        raise UserError(
+            f"{known}, so its format is unknown; call it .csv, and say by --sep what "
+            "is between the cells if that is no comma."
+        )
     raise UserError(
-        f"{path} has none of the known endings ({listing(_FORMATS)}), so its format "
-        "is unknown; rename it, or convert it to one of these formats."
+        f"{known}, so its format is unknown; convert it to one of these formats."
     )
 
 
-def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
+def check_writable(path: Path, written: TextFormat) -> None:
+    """Raise `UserError` if a table cannot be written to a file of this name."""
+    suffix = format_of(path)
+    if suffix in SEPARATORS:
+        written.separator_of(path, suffix)
+
+
+def read_table(
+    path: Path, written: TextFormat = AS_BY_NAME, *, text_columns: Iterable[str] = ()
+) -> pd.DataFrame:
     """Read a table.
 
     Parameters
     ----------
     path : Path
         A file with one of the known endings.
+    written : TextFormat
+        How the cells are written, if it is text.
     text_columns : iterable of str
         Columns of a CSV file that are read as text, whatever the cells look like.
 
@@ -91,11 +99,13 @@ def read_table(path: Path, *, text_columns: Iterable[str] = ()) -> pd.DataFrame:
         if suffix == ".parquet":
             table = _with_named_index(pd.read_parquet(path, engine="pyarrow"))
         else:
-            types_of = {"dtype": dict.fromkeys(text_columns, str)}
-            table = _read_text(path, suffix, types_of)
+            types_of: dict[str, Any] = {"dtype": dict.fromkeys(text_columns, str)}
+            separator = written.separator_of(path, suffix)
+            types_of |= {"decimal": written.decimal}
+            table = _read_text(path, separator, types_of)
             if table.iloc[:, -1].isna().any():  # so it is where a line is too short
-                with _opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
-                    warn_of_short_lines(path, lines, _SEPARATORS[suffix])
+                with _lines(path) as lines:
+                    warn_of_short_lines(path, lines, separator)
             table = _without_nameless(table)
     table.columns = table.columns.map(str)
     _check_names(path, list(table.columns))
@@ -122,7 +132,7 @@ def _without_nameless(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def read_cells(path: Path) -> pd.DataFrame | None:
+def read_cells(path: Path, written: TextFormat = AS_BY_NAME) -> pd.DataFrame | None:
     """Return the cells of a text table as they are written; None for Parquet.
 
     Parameters and errors are those of `read_table`, which must be called before.
@@ -130,11 +140,16 @@ def read_cells(path: Path) -> pd.DataFrame | None:
     suffix = format_of(path)
     if suffix == ".parquet":
         return None
-    return _read_text(path, suffix, {"dtype": str, "na_filter": False})
+    separator = written.separator_of(path, suffix)
+    return _read_text(path, separator, {"dtype": str, "na_filter": False})
 
 
 def with_names_as_text(
-    table: pd.DataFrame, path: Path, names: Sequence[str], texts: Sequence[str] = ()
+    table: pd.DataFrame,
+    path: Path,
+    names: Sequence[str],
+    texts: Sequence[str] = (),
+    written: TextFormat = AS_BY_NAME,
 ) -> pd.DataFrame:
     """Return a table that was read, with names such as "007" as they are written.
 
@@ -149,25 +164,31 @@ def with_names_as_text(
         with a zero or a plus sign, or has more digits than a float keeps.
     texts : sequence of str
         Columns that are text, whatever the cells look like.
+    written : TextFormat
+        How the cells are written.
     """
     numbers = [name for name in names if kind_of(table[name]) in ("number", None)]
-    cells = read_cells(path) if numbers or texts else None
+    cells = read_cells(path, written) if numbers or texts else None
     if cells is None:
         return table
     codes = [name for name in numbers if cells[name].str.fullmatch(_CODE).any()]
-    written = {
-        name: cells[name].where(table[name].notna(), None) for name in (*codes, *texts)
-    }
-    return table.assign(**written)
+    names = (*codes, *texts)
+    return table.assign(
+        **{name: cells[name].where(table[name].notna(), None) for name in names}
+    )
 
 
-def write_table(table: pd.DataFrame, path: Path) -> None:
+def write_table(
+    table: pd.DataFrame, path: Path, written: TextFormat = AS_BY_NAME
+) -> None:
     """Write a table, without row labels, in the format of the file's name."""
     suffix = format_of(path)
     if suffix == ".parquet":
         table.to_parquet(path, engine="pyarrow", index=False)
     else:
-        _inert(table).to_csv(path, sep=_SEPARATORS[suffix], index=False)
+        separator = written.separator_of(path, suffix)
+        how: dict[str, Any] = {"sep": separator, "decimal": written.decimal}
+        inert(table).to_csv(path, index=False, **how)
 
 
 def write_matrix(matrix: np.ndarray, names: Sequence[str], path: Path) -> None:
@@ -176,31 +197,11 @@ def write_matrix(matrix: np.ndarray, names: Sequence[str], path: Path) -> None:
     pd.DataFrame(matrix, index=labels, columns=labels).to_csv(path)
 
 
-def as_text(cell: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula."""
-    if not isinstance(cell, str) or not _FORMULA.match(cell) or _NUMBER.fullmatch(cell):
-        return cell
-    return f"'{cell}"
-
-
-def _inert(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose names and cells no spreadsheet takes for formulas."""
-    texts = table.select_dtypes(exclude=["number", "bool", "datetime", "datetimetz"])
-    # as objects: `map` would make floats of whole numbers in a column with an empty
-    # cell
-    cells = {
-        name: pd.Series([as_text(one) for one in texts[name]], table.index, object)
-        for name in texts
-    }
-    inert = table.assign(**cells)
-    return inert.set_axis([as_text(name) for name in table], axis="columns")
-
-
-def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFrame:
+def _read_text(path: Path, separator: str, types_of: dict[str, Any]) -> pd.DataFrame:
     with _opened(path, "rb") as lines:
         check_encoding(path, lines)
     how: dict[str, Any] = {
-        "sep": _SEPARATORS[suffix],
+        "sep": separator,
         "compression": "gzip" if _is_compressed(path) else None,
         "index_col": False,
     }
@@ -216,7 +217,8 @@ def _read_text(path: Path, suffix: str, types_of: dict[str, Any]) -> pd.DataFram
             f"{path} is empty; expected a header and at least one row."
         ) from None
     _check_names(path, list(filter(None, names.iloc[0])))
-    _check_separator(path, names.iloc[0].tolist())
+    with _lines(path) as lines:
+        check_separator(path, lines, separator)
     with warnings.catch_warnings():
         # pandas only warns of cells beyond the header, and leaves them out.
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -262,6 +264,11 @@ def _opened(path: Path, mode: str, **text: Any) -> Any:
     return opener(path, mode, **text)
 
 
+def _lines(path: Path) -> Any:
+    """Return an open text file whose lines are to be split into cells."""
+    return _opened(path, "rt", encoding="utf-8-sig", newline="")
+
+
 def _check_names(path: Path, names: Sequence[str]) -> None:
     """Refuse names that do not distinguish the columns."""
     twice = [name for name, count in Counter(names).items() if count > 1]
@@ -276,19 +283,6 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
             f"{path} has NUL characters in the names of columns, {listing(nul)}; "
             "rename them."
         )
-
-
-def _check_separator(path: Path, names: Sequence[str]) -> None:
-    """Refuse a single name that consists of several, with another separator."""
-    for separator, other in _OTHER_SEPARATORS.items():
-        if len(names) == 1 and separator in names[0]:
-            decimals = ", with decimal=',' if numbers have commas" * (separator != ",")
-            remedy = "Rename it, or write" if separator in ",\t" else "Write"
-            raise UserError(
-                f"{path} has {other} between the names of columns; files called .csv "
-                f"have commas, files called .tsv tabs. {remedy} it again: "
-                f"pandas.read_csv(path, sep={separator!r}) reads it{decimals}."
-            )
 
 
 def _with_named_index(table: pd.DataFrame) -> pd.DataFrame:

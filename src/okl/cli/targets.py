@@ -27,29 +27,42 @@ _FEW_VALUES, _ROWS_EACH = 10, 5
 
 
 def choose_targets(columns: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Return the columns that ``--target`` names; see `choose_columns`."""
+    return choose_columns(columns, patterns, "--target")
+
+
+def choose_columns(
+    columns: Sequence[str], patterns: Sequence[str], option: str
+) -> list[str]:
     """Return the columns that are named, or that match a pattern such as ``"y_*"``.
 
     They are in the order of the table. The name of a column is not taken as a pattern.
+
+    Raises
+    ------
+    UserError
+        If nothing matches a pattern; the message names the option.
     """
     chosen: set[str] = set()
     for pattern in patterns:
         exact = [name for name in columns if name == pattern]
         matches = exact or [name for name in columns if fnmatchcase(name, pattern)]
         if not matches:
+            meant = _meant(pattern, columns, option)
             raise UserError(
-                f"no column is called, or matches, --target {pattern}. "
-                f"{_meant(pattern, columns)}The table has: {listing(columns, 40)}."
+                f"no column is called, or matches, {option} {pattern}. "
+                f"{meant}The table has: {listing(columns, 40)}."
             )
         chosen.update(matches)
     return [name for name in columns if name in chosen]
 
 
-def _meant(pattern: str, columns: Sequence[str]) -> str:
+def _meant(pattern: str, columns: Sequence[str], option: str) -> str:
     """Say what may have been meant by a name that no column has; "" if unknown."""
     parts = [part.strip() for part in pattern.split(",")]
     if len(parts) > 1 and set(parts) <= set(columns):
-        options = " ".join(f"--target {quote(part)}" for part in parts)
-        return f"Give one option for each column: {options}. "
+        given = " ".join(f"{option} {quote(part)}" for part in parts)
+        return f"Give one option for each column: {given}. "
     alike = [name for name in columns if name.lower() == pattern.lower()]
     return f"Capitals count: {listing(alike)}. " if alike else ""
 

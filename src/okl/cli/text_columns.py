@@ -80,7 +80,7 @@ def warn_of_many_values(table: pd.DataFrame) -> None:
             warnings.warn(
                 f"the text column {name} has {n_values} values in {n_rows} rows, and "
                 "becomes as many columns of zeros and ones. If it names or numbers the "
-                "rows (an identifier, a time), remove it",
+                "rows (an identifier, a time), leave it out by --ignore",
                 stacklevel=2,
             )
 
@@ -90,20 +90,20 @@ def _refuse(numbers: list[str], signs: list[str], dates: list[str]) -> None:
     if numbers:
         raise UserError(
             f"there is text among the numbers of {listing(numbers)}; rows count from 1 "
-            "below the names. Write numbers there, or remove these rows or columns. If "
-            "the numbers are codes, begin each with a letter."
+            "below the names. Write numbers there, remove these rows, or leave columns "
+            "out by --ignore. If the numbers are codes, begin each with a letter."
         )
     if signs:
         raise UserError(
             "numbers have commas, percent signs or currency signs in the columns "
-            f"{listing(signs)}, and would be read as text. Write 1.5 for 1,5, 1234 for "
-            "1,234 and 12 for 12 %."
+            f"{listing(signs)}, and would be read as text. Write 1234 for 1,234 and 12 "
+            "for 12 %; for 1,5 write 1.5, or give --decimal , (and --sep)."
         )
     if dates:
         raise UserError(
             f"cannot use dates as they are, in the columns {listing(dates)}: each date "
             "would be a category of its own. Write the days since one of them, the "
-            "month or the day of the week, as numbers, or remove the columns."
+            "month or the day of the week, as numbers, or leave them out by --ignore."
         )
 
 

@@ -26,7 +26,8 @@ class Truth:
     Attributes
     ----------
     y : array (n_samples,) or (n_samples, n_targets)
-        Classes; or numbers or labels, NaN where they were not observed.
+        Classes; or numbers or labels, NaN where they were not observed, in one column
+        where there are tasks.
     outputs : sequence of str
         The names of the outputs. Those of classes and tasks are the names in y.
     task : array (n_samples,) or None

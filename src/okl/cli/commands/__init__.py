@@ -5,8 +5,9 @@ library is noticed before any work.
 """
 
 from okl.cli.commands.demo import demo
+from okl.cli.commands.evaluate import evaluate
 from okl.cli.commands.fit import fit
 from okl.cli.commands.impute import impute
 from okl.cli.commands.predict import predict
 
-__all__ = ["demo", "fit", "impute", "predict"]
+__all__ = ["demo", "evaluate", "fit", "impute", "predict"]

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from okl.cli.commands.options import Decimal, Separator, SkipIncomplete
 from okl.cli.errors import shown
 from okl.cli.terminal import destination, note, refusals_and_warnings, say
 
@@ -46,6 +47,15 @@ def fit(
             "patient, are held out together; the column is not used as a feature."
         ),
     ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that is not used, or a pattern like 'id*'; repeatable."
+        ),
+    ] = None,
+    skip_incomplete: SkipIncomplete = False,
+    sep: Separator = None,
+    decimal: Decimal = ".",
     structure: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,7 +98,7 @@ def fit(
             "--set",
             metavar="NAME=VALUE",
             help="A parameter: kernel__gamma=0.1, structure__rank=3, "
-            "loss__delta=2, alphas=10, tol=1e-5, ...; repeatable.",
+            "loss__delta=2, loss__quantile=0.9, alphas=10, tol=1e-5, ...; repeatable.",
         ),
     ] = None,
     tree: Annotated[
@@ -123,6 +133,7 @@ def fit(
     """Fit a model to a table; write it, pictures and a report."""
     with refusals_and_warnings():
         from okl.cli.fit import fit_table
+        from okl.cli.text_format import TextFormat
 
         fitted = fit_table(
             table,
@@ -131,6 +142,9 @@ def fit(
             task=task.value if task else None,
             task_column=task_column,
             group_column=group_column,
+            ignored=ignore or [],
+            skip_incomplete=skip_incomplete,
+            written=TextFormat.of(sep, decimal),
             structures=structure or [],
             kernels=kernel or [],
             assignments=assignments or [],

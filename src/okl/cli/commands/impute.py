@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from okl.cli.commands.options import Decimal, Separator
 from okl.cli.errors import shown
 from okl.cli.terminal import destination, note, refusals_and_warnings, say
 
@@ -31,12 +32,29 @@ def impute(
     inputs: Annotated[
         bool, typer.Option(help="Whether the other columns explain the targets.")
     ] = True,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that explains nothing, or a pattern; it is written as it is. "
+            "Repeatable."
+        ),
+    ] = None,
+    sep: Separator = None,
+    decimal: Decimal = ".",
 ) -> None:
     """Fill the empty cells of columns by the others of their row."""
     with refusals_and_warnings():
         from okl.cli.impute import impute_table
+        from okl.cli.text_format import TextFormat
 
         n_filled = impute_table(
-            table, target, destination(out), inputs=inputs, std=std, note=note
+            table,
+            target,
+            destination(out),
+            inputs=inputs,
+            std=std,
+            ignored=ignore or [],
+            written=TextFormat.of(sep, decimal),
+            note=note,
         )
         say(f"{shown(out)}: {n_filled} cell{'s' * (n_filled != 1)} filled")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from okl.cli.commands.options import Decimal, Separator, SkipIncomplete
 from okl.cli.errors import shown
 from okl.cli.terminal import destination, note, refusals_and_warnings, say
 
@@ -31,6 +32,18 @@ def predict(
             "new target, its noise included.",
         ),
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            "--interval",
+            metavar="P",
+            help="Add columns NAME_low and NAME_high for each target: a new target "
+            "lies between them with this probability, such as 0.9.",
+        ),
+    ] = None,
+    skip_incomplete: SkipIncomplete = False,
+    sep: Separator = None,
+    decimal: Decimal = ".",
     proba: Annotated[
         bool,
         typer.Option(
@@ -79,13 +92,17 @@ def predict(
     with refusals_and_warnings():
         from okl.cli.answers import Asked
         from okl.cli.predict import predict_table
+        from okl.cli.text_format import TextFormat
 
         predictions = predict_table(
             model,
             table,
             destination(out),
             std=std,
+            interval=interval,
             asked=Asked(proba, level, decision, reject, min_probability),
+            skip_incomplete=skip_incomplete,
+            written=TextFormat.of(sep, decimal),
             note=note,
         )
         rows, columns = predictions.shape

@@ -1,0 +1,298 @@
+"""``okl evaluate``: how well a model predicts the targets of a table it has not seen.
+
+Each output has its score (`okl.cli.truth`) and the size of its errors. Of classes and
+labels there is also the log loss, if the model has probabilities, and the share of the
+most frequent answer, which a useful model exceeds. Of numbers there are, if asked for,
+the shares of targets in intervals around the predictions: those of a model whose
+standard deviations are right are near 50, 80 and 95 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from okl.cli.class_tree_report import HeldOutClasses
+from okl.cli.columns import plain
+from okl.cli.errors import UserError, listing, refusing, shown
+from okl.cli.layout import WIDTH, aligned, section
+from okl.cli.left_out import incomplete_rows, without_empty_rows
+from okl.cli.storage import TableModel, load_model
+from okl.cli.tables import read_table
+from okl.cli.text_format import AS_BY_NAME, TextFormat
+from okl.cli.truth import Truth
+from okl.estimators.score_of_numbers import ScoreOfNumbers
+from okl.metrics import log_loss
+
+_LEVELS = (0.5, 0.8, 0.95)
+_IF_NEW = "Scores of rows that the model was fitted to are too good."
+
+
+@dataclass(frozen=True)
+class TableScores:
+    """What a model predicts of a table, and what is true.
+
+    Attributes
+    ----------
+    truth : Truth
+    predictions : array
+        In the form of the targets.
+    columns : dict of str to array (n_outputs,)
+        Scores and counts of the outputs.
+    errors : dict of str to array (n_outputs,)
+        The sizes of errors, in the units of the targets.
+    overall : dict of str to float
+        Some of these for all outputs together.
+    remarks : list of str
+        Sentences.
+    sections : list of str
+        Further sections of the page.
+    """
+
+    truth: Truth
+    predictions: Any
+    columns: Mapping[str, np.ndarray]
+    errors: Mapping[str, np.ndarray]
+    overall: Mapping[str, float]
+    remarks: list[str]
+    sections: list[str]
+
+    def lines(self) -> list[str]:
+        """Return a table of the outputs, and the remarks."""
+        rows = [["", *self.columns, *self.errors]]
+        for j, name in enumerate(self.truth.outputs):
+            cells = [_cell(values[j]) for values in self.columns.values()]
+            cells += [_cell(values[j], digits="g") for values in self.errors.values()]
+            rows.append([shown(name), *cells])
+        if len(self.truth.outputs) > 1:
+            what = "all rows" if self.truth.row_has_one_output else "mean"
+            known = [self.overall.get(name, np.nan) for name in self.columns]
+            rows.append([what, *(_cell(value, "") for value in known)])
+            rows[-1] += [""] * len(self.errors)
+        lines = aligned(rows)
+        for remark in (*self.remarks, _IF_NEW):
+            lines += ["", *wrap(remark, WIDTH - 2)]
+        return lines
+
+
+def evaluate_table(
+    model_path: Path,
+    table_path: Path,
+    *,
+    std: bool = False,
+    skip_incomplete: bool = False,
+    written: TextFormat = AS_BY_NAME,
+    note: Callable[[str], None] = lambda line: None,
+) -> str:
+    """Score the predictions of a model for a table that has the targets.
+
+    Parameters
+    ----------
+    model_path : Path
+        The ``model.skops`` of a fit.
+    table_path : Path
+        A table with the features and the targets of the fit. A target that is empty is
+        not scored.
+    std : bool
+        Whether to count the targets in intervals around predictions.
+    skip_incomplete : bool
+        Whether rows with an empty cell among the features are left out; else they are
+        refused.
+    written : TextFormat
+        How the cells of text tables are written.
+    note : callable
+        Called with a line about rows that are left out.
+
+    Returns
+    -------
+    str
+        A page of text.
+
+    Raises
+    ------
+    UserError
+        For anything that the user can correct.
+    """
+    model = load_model(model_path)
+    if std:
+        model.check_std()
+    columns = [*model.features.items(), *filter(None, [model.task_column])]
+    texts = [n for n, kind in (*columns, *model.targets.items()) if kind == "text"]
+    table = without_empty_rows(read_table(table_path, written, text_columns=texts))
+    if skip_incomplete:
+        needed = [name for name, _ in columns if name in table]
+        table = table[~incomplete_rows(table, needed, note)].reset_index(drop=True)
+    table, targets = _observed(model, table, note)
+    evaluation = _evaluated(model, table, targets, std=std)
+    title = f"{shown(model_path)} on {len(table)} rows of {shown(table_path)}"
+    pages = [section(title, evaluation.lines()), *evaluation.sections]
+    return "\n\n".join(pages)
+
+
+def _observed(
+    model: TableModel, table: pd.DataFrame, note: Callable[[str], None]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows that have a target, and their targets."""
+    absent = [name for name in model.targets if name not in table]
+    if absent:
+        raise UserError(
+            f"the table has no column {listing(absent)}, which the model predicts; "
+            "without the true values there is nothing to compare. okl predict needs "
+            "none."
+        )
+    targets = plain(table, model.targets, list(model.targets))
+    # `plain` writes what is missing as text
+    targets = targets.mask(table[list(model.targets)].isna())
+    there = targets.notna().any(axis=1)
+    if not there.any():
+        raise UserError(f"the targets {listing(model.targets)} are empty in every row.")
+    if not there.all():
+        note(f"left out: {int((~there).sum())} of {len(table)} rows without a target")
+    table = table[there].reset_index(drop=True)
+    return table, targets[there].reset_index(drop=True)
+
+
+def _evaluated(
+    model: TableModel, table: pd.DataFrame, targets: pd.DataFrame, *, std: bool
+) -> TableScores:
+    found = model.predict(table, std=std)
+    names = list(model.targets)
+    final: Any = model.pipeline[-1]
+    numbers = not hasattr(final, "classes_")
+    one_class = not numbers and len(names) == 1
+    y = targets.to_numpy(dtype=object if one_class else np.float64)
+    predictions: Any = found[names].to_numpy(dtype=object)
+    if one_class:
+        y, predictions = _as_in_the_fit(model, y[:, 0]), predictions[:, 0]
+    outputs, task = names, model.task_of(table)
+    if task is not None:
+        outputs = [str(name) for name in final.output_names_]
+    elif one_class:
+        outputs = [str(name) for name in final.classes_]
+    measure = ScoreOfNumbers.of(final.loss_) if numbers else None
+    truth = Truth(y, outputs, task, measure, one_class)
+    if numbers:
+        return _of_numbers(truth, predictions, found if std else None, names)
+    p = model.probabilities(table) if hasattr(final, "predict_proba") else None
+    return _of_answers(truth, predictions, p, model)
+
+
+def _of_numbers(
+    truth: Truth, predictions: Any, found: pd.DataFrame | None, names: list[str]
+) -> TableScores:
+    errors, measure = truth.errors(predictions), truth.measure
+    assert measure is not None
+    root = measure.quantile is None
+    size = np.array([_mean(column) for column in errors.T])
+    sizes = {"RMSE": np.sqrt(size)} if root else {measure.error_name: size}
+    columns = {
+        truth.score_name: truth.scores(predictions),
+        "rows": (~np.isnan(errors)).sum(axis=0),
+    }
+    overall = {truth.score_name: truth.overall(predictions)}
+    remarks = [
+        f"A score of zero is that of the {measure.constant} of this table. Errors are "
+        "in the unit of the target."
+    ]
+    if found is not None:
+        deviations = found[[f"{name}_std" for name in names]].to_numpy()
+        away = np.abs(truth.y - predictions.astype(np.float64))
+        away /= deviations
+        seen = ~np.isnan(errors)
+        for level in _LEVELS:
+            inside = away <= norm.ppf((1 + level) / 2)
+            # with tasks there is one column of targets
+            share = np.where(seen, np.broadcast_to(inside, seen.shape), np.nan)
+            name = f"in {level:.0%}"
+            columns[name] = np.array([_mean(column) for column in share.T])
+            overall[name] = _mean(share.ravel())
+        remarks.append(
+            "in 95% is the share of targets that lie in the interval of 95% around "
+            "their predictions."
+        )
+    return TableScores(truth, predictions, columns, sizes, overall, remarks, [])
+
+
+def _of_answers(
+    truth: Truth, predictions: Any, p: np.ndarray | None, model: TableModel
+) -> TableScores:
+    """Evaluate classes or labels, with their probabilities if there are any."""
+    errors, final = truth.errors(predictions), model.pipeline[-1]
+    columns = {
+        truth.score_name: truth.scores(predictions),
+        "rows": (~np.isnan(errors)).sum(axis=0),
+    }
+    overall = {truth.score_name: truth.overall(predictions)}
+    remarks, sections = [], []
+    if truth.one_class:
+        names, counts = np.unique(truth.y.astype(str), return_counts=True)
+        remarks.append(
+            f"The most frequent class of this table, {shown(names[counts.argmax()])}, "
+            f"is that of {counts.max() / len(truth.y):.4f} of the rows."
+        )
+        classes = final.classes_.astype(str)
+        known = np.isin(truth.y.astype(str), classes)
+        if not known.all():
+            remarks.append(
+                f"{int((~known).sum())} rows are of classes that the model does not "
+                "know. They count as errors, and are not in the log loss."
+            )
+        if p is not None and known.any():
+            loss = _log_loss(truth.y[known].astype(str), p[known], classes)
+            remarks.append(f"The log loss of a row is {loss:.4f}.")
+        if model.class_tree is not None and known.all():
+            held_out = HeldOutClasses(
+                model.class_tree, truth.y, {"accuracy": predictions}, "accuracy"
+            )
+            levels = aligned(held_out.levels())
+            sections.append(section("Accuracy by level", levels))
+            sections.append(
+                section("Largest confusions between relatives", held_out.confusions())
+            )
+    else:
+        columns["most frequent"] = np.array(
+            [max(m := _mean(column), 1 - m) for column in truth.y.T]
+        )
+        if p is not None:
+            loss = log_loss(truth.y, p, multioutput="raw_values")
+            columns["log loss"] = loss
+            overall["log loss"] = _mean(loss)
+        overall["most frequent"] = _mean(columns["most frequent"])
+    return TableScores(truth, predictions, columns, {}, overall, remarks, sections)
+
+
+def _as_in_the_fit(model: TableModel, labels: np.ndarray) -> np.ndarray:
+    """Return classes as the model names them."""
+    if model.class_tree is not None:
+        tree = model.class_tree
+        with refusing("the classes are not those of the tree of the fit", ValueError):
+            return np.asarray(tree.classes_[tree.class_numbers(labels.astype(str))])
+    (kind,) = model.targets.values()
+    if kind == "number":  # whole numbers
+        return labels.astype(np.float64).astype(np.int64)
+    return labels.astype(bool if kind == "boolean" else str)
+
+
+def _log_loss(y: np.ndarray, p: np.ndarray, classes: np.ndarray) -> float:
+    order = np.argsort(classes)
+    own = p[np.arange(len(y)), order[np.searchsorted(classes[order], y)]]
+    return float(-np.mean(np.log(np.maximum(own, np.finfo(float).tiny))))
+
+
+def _mean(values: np.ndarray) -> float:
+    """Return the mean of what is not missing; NaN if nothing is there."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else np.nan
+
+
+def _cell(value: Any, missing: str = "-", digits: str = "f") -> str:
+    if isinstance(value, int | np.integer):
+        return f"{value}"
+    return missing if np.isnan(value) else f"{value:.4{digits}}"
