@@ -110,6 +110,10 @@ def test_dates_among_objects_are_dates(cell, first):
     rows = FRAME[["age"]].assign(day=pandas.Series([first, *[cell] * 11], dtype=object))
     with pytest.raises(ValueError, match="dates, times or durations in the column 'd"):
         OutputKernelRegressor().fit(rows, Y)
+    objects = np.array([[None, 1.0, cell], *[[2, 3, cell]] * 11], dtype=object)
+    objects[0, 2] = first
+    with pytest.raises(ValueError, match="dates, times or durations in the column 2"):
+        OutputKernelRegressor().fit(objects, Y)
 
 
 @pytest.mark.parametrize("kind", ["frame", "array", "sparse"])

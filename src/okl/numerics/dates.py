@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from okl.numerics.missing import is_missing
 
 # The most columns that a message names.
@@ -16,11 +18,12 @@ def refuse_dates(X: Any, name: str, error: Exception | None = None) -> None:
     Raises
     ------
     ValueError
-        The message names the columns of a data frame, and says what to pass instead.
+        The message names the columns of a data frame, or has their numbers in an array
+        of objects, and says what to pass instead.
     """
     dates = [
         repr(column)
-        for column, kind, cells in columns_of(X)
+        for column, kind, cells in (*columns_of(X), *_columns_of_objects(X))
         if _is_temporal(kind) or _holds_dates(kind, cells)
     ]
     if not dates and not _is_temporal(getattr(X, "dtype", None)):
@@ -40,6 +43,13 @@ def columns_of(X: Any) -> list[tuple[str, Any, Any]]:
     cells = X.iloc if hasattr(X, "iloc") else X  # pandas, or polars
     types = zip(X.columns, X.dtypes, strict=True)
     return [(str(name), kind, cells[:, i]) for i, (name, kind) in enumerate(types)]
+
+
+def _columns_of_objects(X: Any) -> list[tuple[int, Any, Any]]:
+    """Return the same for an array of objects, with numbers in the place of names."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "O" or X.ndim != 2:
+        return []
+    return [(number, X.dtype, X[:, number]) for number in range(X.shape[1])]
 
 
 def listed_columns(columns: list[str]) -> str:
