@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
 from sklearn.model_selection import KFold, cross_val_score
-from sklearn.preprocessing import normalize
+from sklearn.preprocessing import StandardScaler, normalize
 
 from okl import (
     OutputKernelClassifier,
@@ -23,7 +23,7 @@ from okl import (
 from okl.coding.tasks import Tasks
 from okl.estimators.encoded_categories import are_categories
 from okl.estimators.search import kernel_learning
-from okl.estimators.search.candidates import short_list
+from okl.estimators.search.candidates import beyond, short_list
 from okl.estimators.search.learnable_targets import as_matrix
 from okl.estimators.search.plan import planned
 from okl.kernels import (
@@ -502,7 +502,48 @@ def test_classifiers_have_probabilities_by_default():
 def test_where_nothing_can_be_learned_the_short_list_are_tried(X, Y):
     *_, search = planned(regressor(cv=2), X, Y, None, None, {})
     assert search.learning is None
-    assert list(map(repr, search.kernels)) == list(map(repr, short_list(X)))
+    rows = StandardScaler().fit_transform(X)
+    if np.ptp(X) == 0:
+        expected = [kernel(X) for kernel in short_list(X)]
+    else:
+        expected = [kernel(rows) for kernel in short_list(rows)]
+        # the mean that a linear kernel is centred at is for the fit to find
+        expected[0] = (X / X.std(axis=0)) @ (X / X.std(axis=0)).T
+    for kernel, matrix in zip(search.kernels, expected, strict=True):
+        assert_allclose(kernel(X), matrix, rtol=1e-9)
+
+
+@pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("weights", [None, np.arange(8) % 3 + 1.0])
+def test_with_few_rows_units_make_no_difference(constant, weights):
+    """Nor with a constant column, where the kernel is one of the others."""
+    rows = X[:8].copy()
+    if constant:
+        rows[:, 1] = 2.0
+    units = 10.0 ** np.arange(-3, rows.shape[1] - 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        one, other = (
+            regressor(cv=2, alphas=5).fit(some, Y[:8], sample_weight=weights)
+            for some in (rows, rows * units + 7.0)
+        )
+    assert_allclose(one.best_score_, other.best_score_, rtol=1e-5)
+    found = one.predict(X), other.predict(X * units + 7.0)
+    assert_allclose(*found, atol=1e-5 * np.abs(found[0]).max())
+    assert isinstance(one.kernel_, Columns) == constant
+
+
+def test_widths_for_each_column_go_on_in_proportion():
+    lengths = np.array([1.0, 10.0])
+    tried = [Matern(factor * lengths, 2.5) for factor in (0.5, 1.0, 2.0)]
+    assert beyond(tried[1], tried) is None
+    assert_allclose(beyond(tried[2], tried).length_scale, 4.0 * lengths)
+    assert_allclose(beyond(tried[0], tried).length_scale, 0.25 * lengths)
+    some = [Columns(Gaussian(factor * lengths), [0, 2]) for factor in (0.25, 1.0, 4.0)]
+    further = beyond(some[0], [Linear(), *some])
+    assert_allclose(further.kernel.gamma, lengths / 16)
+    assert list(further.columns) == [0, 2]
+    assert beyond(some[1], some) is None
 
 
 CLASSES_OF_THREE = np.repeat(np.arange(N // 3), 3)

@@ -204,7 +204,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     all, are one row of so much more weight. Sparse rows have the linear or the cosine
     kernel, whichever is better (the linear one where all have the same norm). Where
     there is nothing to learn from (fewer than ten rows, constant columns or targets)
-    the short list is tried, with a warning that says why.
+    the short list is tried on standardised columns, with a warning that says why.
 
     Examples
     --------

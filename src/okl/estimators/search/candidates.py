@@ -3,7 +3,9 @@
 Unless the user names one the kernel is learned (`kernel_learning.py`). Where nothing
 can be learned, or if it is asked for, there is a short list, of seven for dense rows: a
 linear one, three Gaussian and three Matern kernels whose widths span what "scale"
-guesses by a factor of four in squared distance either way. Sparse rows, texts for the
+guesses by a factor of four in squared distance either way. In the place of a learned
+kernel, which has a width for each column, they are those of standardised columns: an
+answer must not depend on units because there are few rows. Sparse rows, texts for the
 most part, have the linear and the cosine kernel, whose products cost no more than their
 entries: which is better is a matter of whether the length of a text tells anything.
 """
@@ -24,6 +26,7 @@ from okl.estimators.search.to_be_learned import AUTO, is_auto, marked
 from okl.estimators.terms import kernel_terms, structures_to_try
 from okl.estimators.training import as_input_kernel, is_precomputed
 from okl.kernels import (
+    Columns,
     Cosine,
     Gaussian,
     Kernel,
@@ -32,6 +35,7 @@ from okl.kernels import (
     Matern,
     number_columns,
 )
+from okl.selection.standard_columns import StandardColumns
 from okl.structures import Frobenius, Mean, Structure, as_structure
 
 # How thoroughly structures, kernels and alphas are tried.
@@ -59,6 +63,21 @@ def short_list(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
     ]
 
 
+def standard_short_list(X: Any, weights: np.ndarray | None = None) -> list[Kernel]:
+    """Return the short list for standardised columns, as kernels on X.
+
+    Sparse rows have the list that they always have.
+    """
+    if issparse(X):
+        return short_list(X, weights)
+    columns = StandardColumns.of(X, weights, centred=True)
+    if not columns.n_varying:
+        return short_list(X, weights)
+    _, *others = short_list(columns.rows(X), weights)
+    linear = Linear(scales=np.ones(columns.n_varying))
+    return [columns.in_units(kernel) for kernel in (linear, *others)]
+
+
 def _of_one_length(X: Any, weights: np.ndarray | None) -> bool:
     """Tell whether rows that count have one norm, up to rounding, but for zeros."""
     norms = row_norms(X)
@@ -79,6 +98,9 @@ def beyond(kernel: Any, tried: Sequence[Any]) -> Kernel | None:
         All that were tried, this one among them.
     """
     family = [other for other in tried if type(other) is type(kernel)]
+    if isinstance(kernel, Columns):
+        further = beyond(kernel.kernel, [other.kernel for other in family])
+        return None if further is None else Columns(further, kernel.columns)
     if isinstance(kernel, Gaussian):
         return _next(kernel, "gamma", 4.0, family)
     if isinstance(kernel, Matern):
@@ -87,13 +109,16 @@ def beyond(kernel: Any, tried: Sequence[Any]) -> Kernel | None:
 
 
 def _next(kernel: Any, name: str, factor: float, family: list[Any]) -> Any:
-    """Return a kernel a step beyond one that is at an end of its family, else None."""
-    widths = [getattr(other, name) for other in family]
-    own = getattr(kernel, name)
+    """Return a kernel a step beyond one that is at an end of its family, else None.
+
+    If there is a width for each column, all of them are in proportion.
+    """
+    widths = [np.max(getattr(other, name)) for other in family]
+    own = np.max(getattr(kernel, name))
     if own not in (min(widths), max(widths)):
         return None
-    further = own / factor if own == min(widths) else own * factor
-    return clone(kernel).set_params(**{name: further})
+    step = 1 / factor if own == min(widths) else factor
+    return clone(kernel).set_params(**{name: getattr(kernel, name) * step})
 
 
 def is_short_list(kernels: Any) -> bool:
@@ -202,7 +227,7 @@ def candidates(
 
     Names are those of the columns of X, if they have any. A kernel to be learned stays
     what it is; where ``learns`` says that there is nothing to learn one from, the
-    short list takes its place.
+    short list for standardised columns takes its place.
 
     Raises
     ------
@@ -211,7 +236,7 @@ def candidates(
     """
 
     def of_auto() -> list[Any]:
-        return [Learnable()] if learns else short_list(X, weights)
+        return [Learnable()] if learns else standard_short_list(X, weights)
 
     if is_short_list(kernels):
         return short_list(X, weights)

@@ -81,7 +81,7 @@ def notes(
         yield (
             UserWarning,
             f"No kernel was learned: {search.unlearned}. The short list of kernels was "
-            "tried instead, as with kernels='short_list'.",
+            "tried instead, on standardised columns.",
         )
 
 
