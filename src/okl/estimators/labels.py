@@ -95,7 +95,9 @@ def _classification_kind(y: Any) -> tuple[Any, Kind]:
             "y has several columns of classes. Give one column of classes, or "
             "a matrix of zeros and ones with one column per label, such as "
             "(frame == 'yes').astype(int) of labels that are text; several multiclass "
-            "targets need one classifier each."
+            "targets need one classifier each. (Labels with NaN become such columns in "
+            "scikit-learn's cross_val_predict(method='predict_proba'): predict the "
+            "folds one by one instead.)"
         )
     labels = column_or_1d(y, warn=True)
     return labels, "binary" if len(np.unique(labels)) <= 2 else "multiclass"

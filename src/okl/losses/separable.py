@@ -75,10 +75,11 @@ class DiagonalCurvature(NamedTuple):
         return self.diagonal
 
     def solve_total(self, right: Array) -> Array:
-        """Divide by the column sums."""
+        """Divide by the column sums, where they are not too small to divide by."""
         xp, total = namespace(right), column_sums(self.diagonal)
-        safe = xp.where(total > 0, total, xp.ones_like(total))
-        return xp.where(total > 0, right / safe, xp.zeros_like(right))
+        least = float(xp.finfo(total.dtype).smallest_normal) / epsilon(total)
+        safe = xp.where(total > least, total, xp.ones_like(total))
+        return xp.where(total > least, right / safe, xp.zeros_like(right))
 
 
 class Separable(Loss):
