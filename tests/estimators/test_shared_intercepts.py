@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
 
 from okl import OutputKernelClassifierCV, certify
 from okl.inspection.held import with_hyperparameters_held
@@ -44,8 +43,8 @@ def fitted():
     return default, X, y, ids, few
 
 
-def own_intercepts(X, y, ids):
-    search = OutputKernelClassifierCV(structures="frobenius", alphas=6)
+def own_intercepts(X, y, ids, alphas=6):
+    search = OutputKernelClassifierCV(structures="frobenius", alphas=alphas)
     return search.fit(X, y, task=ids)
 
 
@@ -69,8 +68,8 @@ def test_what_tasks_do_not_share_is_not_lost(relation, n_rows):
     """Relations of either sign, and classes that are rare in some tasks only."""
     X, y, ids = tasks(6, 60 + n_rows, relation)
     few = np.arange(len(y)) % (60 + n_rows) < n_rows
-    default = OutputKernelClassifierCV(alphas=6).fit(X[few], y[few], task=ids[few])
-    own = own_intercepts(X[few], y[few], ids[few])
+    default = OutputKernelClassifierCV(alphas=4).fit(X[few], y[few], task=ids[few])
+    own = own_intercepts(X[few], y[few], ids[few], alphas=4)
     shared, free = losses([default, own], X, y, ids, few)
     assert shared < 1.02 * free
 
@@ -83,8 +82,6 @@ def test_the_fit_is_certified_and_stays_what_it_is(fitted):
     again = certify(changed, *given, task=ids[few])
     assert_allclose(again.primal, default.certificate_.primal, rtol=1e-7)
     assert_allclose(again.dual, default.certificate_.dual, rtol=1e-6)
-    same = clone(default).fit(*given, task=ids[few])
-    assert_allclose(same.predict_proba(X), default.predict_proba(X))
     with pytest.raises(ValueError, match="name a structure"):
         default.intercept_ = np.ones(12)
 

