@@ -97,7 +97,7 @@ def class_weights(
     if kind == "multilabel":
         raise ValueError(
             "class_weight is for one class per row, y has several labels per row; set "
-            "class_weight=None."
+            "class_weight=None, and weigh labels by a sample_weight of the shape of y."
         )
     rows = of_rows(weights)
     counted = slice(None) if rows is None else rows > 0
