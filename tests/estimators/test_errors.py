@@ -800,11 +800,11 @@ def test_dates_are_no_targets_to_score():
 
 
 def test_memory_for_too_few_rows_to_learn_from_is_what_is_said():
-    rows, targets = np.repeat(X, 4, axis=0) + np.arange(40)[:, None], np.tile(Y, (4, 1))
+    rows, targets = np.repeat(X, 2, axis=0) + np.arange(20)[:, None], np.tile(Y, (2, 1))
     search = OutputKernelRegressorCV(
-        structures="identity", alphas=2, eps=0.1, max_memory=0.01
+        structures="identity", alphas=2, eps=0.1, max_memory=0.0024
     )
-    with pytest.warns(UserWarning, match="memory is short: there is room for 9 rows"):
+    with pytest.warns(UserWarning, match="memory is short: there is room for 4 rows"):
         search.fit(rows, targets)
 
 

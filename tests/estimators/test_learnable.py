@@ -199,8 +199,8 @@ def test_names_of_columns_missing_targets_and_tasks():
         (Learnable(PerOutput([WIDTHS])), N, "kernel of Learnable must be an object"),
         (
             Learnable(Gaussian()),
-            8,
-            r"Learnable\(kernel=Gau.* learned here: only 8 rows",
+            4,
+            r"Learnable\(kernel=Gau.* learned here: only 4 rows",
         ),
         (
             Learnable(Gaussian(), ["kernel__width"]),
@@ -256,5 +256,5 @@ def test_without_a_kernel_it_is_made_of_the_data():
     other = regressor(kernel="auto").fit(X, Y)
     assert_allclose(one.predict(X), other.predict(X))
     for given in ({"kernel": Learnable()}, {"kernels": ["linear", Learnable()]}):
-        with pytest.warns(UserWarning, match="No kernel was learned: only 8 rows"):
-            regressor(**given).fit(X[:8], Y[:8])
+        with pytest.warns(UserWarning, match="No kernel was learned: only 4 rows"):
+            regressor(**given).fit(X[:4], Y[:4])

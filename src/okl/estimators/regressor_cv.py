@@ -203,7 +203,7 @@ class OutputKernelRegressorCV(RegressionMixin, CrossValidated):
     noise is smaller, only ratios of weights count, and copies of a row, targets and
     all, are one row of so much more weight. Sparse rows have the linear or the cosine
     kernel, whichever is better (the linear one where all have the same norm). Where
-    there is nothing to learn from (fewer than ten rows, constant columns or targets)
+    there is nothing to learn from (fewer than five rows, constant columns or targets)
     the short list is tried on standardised columns, with a warning that says why.
 
     Examples

@@ -21,7 +21,7 @@ class Learnable(Kernel):
     The losses ``"huber"`` and ``"quantile"`` have the squared loss in their place, with
     targets far away drawn in, as for ``"auto"``. The learned kernel is then a candidate
     like the others, for which alpha is chosen anew. It is an error if nothing can be
-    learned (sparse rows, a loss of one's own that is not smooth, fewer than ten rows
+    learned (sparse rows, a loss of one's own that is not smooth, fewer than five rows
     that differ). Without a kernel it is ``"auto"``, which makes one from the data.
 
     Parameters

@@ -96,7 +96,7 @@ class FeatureRelevanceDisplay:
         """
         advice = (
             "they are there if kernel='auto' learned a kernel, which needs dense X "
-            "with at least ten rows, and columns that vary."
+            "with at least five rows, and columns that vary."
         )
         estimator = fitted_model(estimator, "feature_relevances_", advice)
         if feature_names is None:

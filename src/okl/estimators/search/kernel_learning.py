@@ -41,7 +41,7 @@ from okl.selection.standard_columns import StandardColumns
 # Rows that a kernel is learned from, in closed form and by fits to folds.
 MOST_ROWS, MOST_ROWS_OF_FOLDS = 2000, 1000
 # Rows with targets that there must be.
-_FEWEST = 10
+_FEWEST = 5
 _CONSTANT = "all columns are constant"
 # Arrays of the size of the kernel matrix that learning holds, if no kernel is named.
 _ARRAYS = 16
@@ -122,8 +122,8 @@ class KernelLearning:
         ------
         NothingToLearnError
             For sparse rows, a loss of numbers that is neither smooth nor bears
-            outliers, fewer than ten rows with targets, where all columns or all targets
-            are constant, and where no class has a row for each fold.
+            outliers, fewer than five rows with targets, where all columns or all
+            targets are constant, and where no class has two rows.
         """
         observed = with_likelihood(targets.observed) if classes else targets.observed
         if issparse(X):

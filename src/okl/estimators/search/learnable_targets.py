@@ -115,10 +115,9 @@ def why_not_learnable(observed: Observed) -> str:
     """Return why no kernel can be learned of targets of which no output is left."""
     if _is_softmax(observed):
         most = int(observed.targets.sum(axis=0).max())
-        if most < N_FOLDS:
+        if most < 2:
             return (
-                f"no class has {N_FOLDS} rows that differ (the most frequent has "
-                f"{most}), one for each of the folds used to learn a kernel"
+                "no class has two rows that differ, one to learn from and one to test"
             )
         return "only one class has more than one row"
     if not np.any(_varying(observed, 1)):
@@ -218,6 +217,8 @@ def lengths_of(X: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 def folds_of(observed: Observed, lengths: np.ndarray, random_state: Any) -> Folds:
     """Return shuffled folds, with as much of each class where rows have one.
 
+    There are five, or as many as the most frequent class has rows.
+
     Rows are dealt out by their lengths: in the order of `Distinct` folds would depend
     on the order and the signs of the columns.
 
@@ -231,9 +232,9 @@ def folds_of(observed: Observed, lengths: np.ndarray, random_state: Any) -> Fold
     Returns
     -------
     list of pairs of arrays
-        None where no class has a row for each fold; other outputs have enough.
+        None where no class has two rows; other outputs have enough.
     """
-    targets, n = observed.targets, len(observed.targets)
+    targets, n, n_folds = observed.targets, len(observed.targets), N_FOLDS
     classes = "probabilities" in observed.loss.capabilities and (
         targets.shape[1] == 1 or bool(np.all((targets > 0).sum(axis=1) == 1))
     )
@@ -242,10 +243,11 @@ def folds_of(observed: Observed, lengths: np.ndarray, random_state: Any) -> Fold
         labels = np.zeros(n)
     else:
         labels = targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(axis=1)
-        if np.unique(labels, return_counts=True)[1].max() < N_FOLDS:
+        n_folds = min(n_folds, int(np.unique(labels, return_counts=True)[1].max()))
+        if n_folds < 2:
             return []
         kind = StratifiedKFold
-    splitter = kind(N_FOLDS, shuffle=True, random_state=random_state)
+    splitter = kind(n_folds, shuffle=True, random_state=random_state)
     with warnings.catch_warnings():
         # a class with fewer rows than folds is in as many folds as it has rows
         warnings.simplefilter("ignore", UserWarning)
