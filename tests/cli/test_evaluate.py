@@ -94,14 +94,19 @@ def test_classes(okl, related, tmp_path):
     assert float(found["all"][1]) == pytest.approx(accuracy, abs=1e-4)
     loss = log_loss(rest["town"], p, labels=["02", "1", "10"])
     said = " ".join(page.split())
-    assert f"The log loss of a row is {loss:.4f}." in said
     share = rest["town"].value_counts(normalize=True)
+    entropy = -np.sum(share * np.log(share))
+    assert f"The log loss of a row is {loss:.4f}; that of always" in said
+    assert f"the frequencies of this table {entropy:.4f}." in said
     assert f"table, {share.index[0]}, is that of {share.iloc[0]:.4f}" in said
     rest.loc[[0, 1], "town"] = "Paris"
     rest.loc[2, "town"] = None
     rest.to_csv(test, index=False)
     page = evaluate_table(model, test)
-    assert "2 rows are of classes that the model does not know" in page
+    said = " ".join(page.split())
+    assert "2 rows are of classes that the model does not know, Paris. They" in said
+    right = np.sum(rest["town"][3:] == predicted[3:])
+    assert float(cells(page)["all"][1]) == pytest.approx(right / 39, abs=1e-4)
     loss = log_loss(rest["town"][3:], p[3:], labels=["02", "1", "10"])
     assert f"{loss:.4f}" in page
     assert "on 39 rows" in page
@@ -144,6 +149,37 @@ def test_classes_in_a_tree(okl, related, tmp_path):
     table[80:].assign(kind="a/Lima").to_csv(test, index=False)
     with pytest.raises(UserError, match="not those of the tree of the fit"):
         evaluate_table(model, test)
+
+
+def test_labels_may_lack_columns_and_be_truth_values(okl, related, tmp_path):
+    table = related[["height", "width"]].assign(
+        tall=related["y_a"] > 0, wide=related["y_b"] > 500.0
+    )
+    options = ("--target", "tall", "--target", "wide", "--task", "classification")
+    model, test = fitted_to(
+        okl, table.astype({"tall": int, "wide": int}), tmp_path, *options, *SMALL
+    )
+    whole = cells(evaluate_table(model, test))
+    table[80:].drop(columns="wide").to_csv(test, index=False)
+    result = okl("evaluate", model, test)
+    assert "not in the table, and not scored: wide" in result.stderr
+    assert cells(result.stdout)["tall"] == whole["tall"]
+    assert cells(result.stdout)["wide"][:2] == ["-", "0"]
+    table[80:].astype({"tall": int}).replace({"tall": {1: 2}}).to_csv(test, index=False)
+    result = okl("evaluate", model, test)
+    assert result.exit_code == 2
+    assert "the targets tall do not fit: classification of several" in result.stderr
+
+
+def test_classes_that_are_all_unknown_are_wrong(okl, related, tmp_path, recwarn):
+    table = related[["height", "width", "town"]]
+    model, test = fitted_to(okl, table, tmp_path, "--target", "town", *SMALL)
+    table[80:].assign(town=table["town"].str.lower()).to_csv(test, index=False)
+    recwarn.clear()
+    page = evaluate_table(model, test)
+    assert cells(page)["all"] == ["rows", "0.0000"]
+    assert "bonn, oslo, rome" in page
+    assert not recwarn.list
 
 
 def test_what_is_refused(okl, related, tmp_path):

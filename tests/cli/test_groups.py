@@ -8,12 +8,12 @@ import pytest
 from sklearn.model_selection import GroupKFold
 
 from okl import OutputKernelRegressorCV
+from okl.cli.change import Change
 from okl.cli.data import take_apart
 from okl.cli.errors import UserError
 from okl.cli.fit import Roles, _read
 from okl.cli.folds import default_folds, folds_of, given_folds
 from okl.cli.groups import Groups
-from okl.cli.outputs import Change
 from okl.cli.search import prepare, search_structures
 from okl.cli.settings import parse_settings
 from okl.cli.storage import load_model

@@ -89,12 +89,13 @@ def test_rows_with_an_empty_feature_are_left_out_if_asked_for(okl, related, tmp_
     arguments = ("fit", path, "--target", "y_*", "--out", out, *SMALL)
     result = okl(*arguments)
     assert result.exit_code == 2
-    assert "--skip-incomplete leaves such rows out" in last_line(result)
+    assert "--skip-incomplete, which leaves such rows out" in last_line(result)
     result = okl(*arguments, "--skip-incomplete")
     assert result.exit_code == 0, result.stderr
     said = "left out: 3 of 120 rows with an empty cell among the features: height (2),"
     assert said in result.stderr
     assert "117 rows" in result.stdout
+    assert "left out  3 rows with an empty cell" in result.stdout
     answers = tmp_path / "answers.csv"
     arguments = ("predict", out / "model.skops", path, "--out", answers)
     assert okl(*arguments).exit_code == 2
@@ -127,6 +128,56 @@ def test_classes_of_rows_left_out_are_empty(okl, related, tmp_path):
     assert set(found["old"].dropna()) <= {True, False}
 
 
+def test_rows_without_a_class_are_left_out_if_asked_for(okl, related, tmp_path):
+    path = tmp_path / "t.csv"
+    table = related[["height", "width", "town"]].copy()
+    table.loc[[3, 8], "town"] = None
+    table.to_csv(path, index=False)
+    arguments = ("fit", path, "--target", "town", "--out", tmp_path / "out", *SMALL)
+    assert okl(*arguments).exit_code == 2
+    result = okl(*arguments, "--skip-incomplete", "--ignore", "width")
+    assert result.exit_code == 0, result.stderr
+    assert "left out  2 rows with an empty cell, columns width" in result.stdout
+
+
+def test_columns_may_be_kept_beside_predictions(okl, related, tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "out"
+    table = related[["height", "width", "y_a"]].assign(who=range(100, 220), note="x")
+    table.to_csv(path, index=False)
+    okl("fit", path, "--target", "y_a", "--out", out, *SMALL, "--ignore", "[wn]*[oe]")
+    arguments = ("predict", out / "model.skops", path, "--out", tmp_path / "p.csv")
+    result = okl(*arguments, "--keep", "who", "--keep", "n*")
+    assert result.exit_code == 0, result.stderr
+    assert "ignored columns" not in result.stderr
+    found = pd.read_csv(tmp_path / "p.csv")
+    assert list(found) == ["who", "note", "y_a"]
+    assert found["who"].tolist() == list(range(100, 220))
+    result = okl(*arguments, "--keep", "y_a")
+    assert result.exit_code == 2
+    assert "--keep y_a is predicted, and would be there twice" in last_line(result)
+
+
+def test_decimal_commas_in_numbers_have_a_remedy(okl, fitted, related, tmp_path):
+    folder, _ = fitted
+    path = tmp_path / "t.csv"
+    text = related["height"].map("{:.3f}".format).str.replace(".", ",")
+    related.assign(height=text).to_csv(path, index=False)
+    result = okl("predict", folder / "out" / "model.skops", path, "--out",
+                 tmp_path / "p.csv")  # fmt: skip
+    assert result.exit_code == 2
+    assert "If commas are before decimals, give --decimal ," in last_line(result)
+
+
+def test_ignored_columns_are_no_targets_of_a_pattern(okl, related, tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "filled.csv"
+    table = related[["y_a", "y_b"]].assign(day=pd.date_range("2020", periods=120))
+    table.loc[3, "y_a"] = np.nan
+    table.to_csv(path, index=False)
+    result = okl("impute", path, "--target", "*", "--ignore", "day", "--out", out)
+    assert result.exit_code == 0, result.stderr
+    assert pd.read_csv(out)["day"].equals(pd.read_csv(path)["day"])
+
+
 def test_rows_without_any_cell_are_left_out(okl, related, tmp_path):
     path, out = tmp_path / "t.csv", tmp_path / "out"
     table = related[["height", "width", "y_a"]]
@@ -137,6 +188,8 @@ def test_rows_without_any_cell_are_left_out(okl, related, tmp_path):
     assert "2 of 122 rows have no cell, the first of them row 121" in result.stderr
     assert "120 rows" in result.stdout
     okl("predict", out / "model.skops", path, "--out", tmp_path / "p.csv")
-    assert len(pd.read_csv(tmp_path / "p.csv")) == 120
+    found = pd.read_csv(tmp_path / "p.csv", skip_blank_lines=False)["y_a"]
+    # they stay beside their rows
+    assert np.flatnonzero(found.isna()).tolist() == [120, 121]
     with pytest.raises(UserError, match="every row of the table is empty"):
         without_empty_rows(pd.DataFrame({"a": [None], "b": [np.nan]}))

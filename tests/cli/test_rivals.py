@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import RidgeCV
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.metrics import accuracy_score, log_loss, r2_score
+from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
 from okl.cli.data import take_apart
-from okl.cli.rivals import rivals_of
+from okl.cli.rivals import constants_of, frequencies_score, rivals_of
 from okl.cli.truth import Truth
 from okl.estimators.score_of_numbers import R2, ScoreOfNumbers
 from okl.losses import Logistic, Quantile, Squared
@@ -95,6 +95,82 @@ def test_means_are_no_rival_of_a_quantile():
     folds = list(KFold(4).split(X))
     measure = ScoreOfNumbers.of(Quantile(0.9))
     assert not rivals_of(Truth(Y, list("abc"), None, measure, False), X, folds)
+
+
+def test_in_groups_the_alpha_of_ridge_is_chosen_by_groups():
+    X, Y = numbers(60)
+    groups = np.arange(60) // 5
+    folds = list(GroupKFold(4).split(X, groups=groups))
+    found = rivals_of(Truth(Y, list("abc"), None, R2, False), X, folds, groups)["ridge"]
+    for train, test in folds:
+        inner = list(GroupKFold(5).split(X[train], groups=groups[train]))
+        expected = RidgeCV(ALPHAS, cv=inner).fit(X[train], Y[train]).predict(X[test])
+        np.testing.assert_allclose(found[test], expected)
+
+
+@pytest.mark.parametrize("quantile", [None, 0.9])
+def test_constants_are_those_of_the_training_rows(quantile):
+    _, Y = numbers(40, 2)
+    Y[:25, 1] = np.nan
+    folds = list(KFold(4).split(Y))
+    measure = ScoreOfNumbers(quantile)
+    found = constants_of(Truth(Y, ["a", "b"], None, measure, False), folds)
+    of = np.nanmean if quantile is None else lambda y: np.nanquantile(y, quantile)
+    for train, test in folds:
+        for j in range(2):
+            np.testing.assert_allclose(found[test, j], of(Y[train, j]))
+    # of tasks, each has its own
+    task = np.arange(40) % 2
+    y = Y[:, :1] + task[:, None]
+    found = constants_of(Truth(y, ["0", "1"], task, measure, False), folds)
+    train, test = folds[1]
+    own = train[task[train] == 1]
+    np.testing.assert_allclose(found[test[task[test] == 1], 0], of(y[own]))
+    assert constants_of(Truth(y, ["a"], None, None, False), folds) is None
+
+
+def test_frequencies_have_the_log_likelihood_of_the_training_rows():
+    rng = np.random.default_rng(0)
+    classes = np.array(["a", "b", "c"])[rng.integers(3, size=60)]
+    folds = list(KFold(3).split(classes))
+    expected = []
+    for train, test in folds:
+        counts = np.array([np.sum(classes[train] == c) + 0.5 for c in "abc"])
+        p = np.tile(counts / counts.sum(), (len(test), 1))
+        expected.append(-log_loss(classes[test], p, labels=["a", "b", "c"]))
+    assert frequencies_score(classes, folds) == pytest.approx(np.mean(expected))
+    labels = (rng.random((60, 2)) < [0.1, 0.5]) * 1.0
+    labels[3, 0] = np.nan
+    expected = []
+    for train, test in folds:
+        own = []
+        for j in range(2):
+            seen = labels[train, j][~np.isnan(labels[train, j])]
+            true = labels[test, j][~np.isnan(labels[test, j])]
+            p = (seen.sum() + 0.5) / (len(seen) + 1)
+            own.append(np.mean(np.log(np.where(true == 1, p, 1 - p))))
+        expected.append(np.mean(own))
+    assert frequencies_score(labels, folds) == pytest.approx(np.mean(expected))
+
+
+def test_two_classes_are_both_scored(okl, related, tmp_path):
+    table = related[["height", "width", "old"]]
+    table.to_csv(tmp_path / "table.csv", index=False)
+    result = okl(
+        *("fit", tmp_path / "table.csv", "--target", "old", "--out", tmp_path / "out"),
+        *FEW,
+    )
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.split("Held-out scores of the outputs")[1].splitlines()
+    rows = {line.split()[0]: line.split()[1:] for line in lines[3:6]}
+    assert list(rows) == ["False", "True", "all"]
+    share = table["old"].mean()
+    found = np.double([rows["False"], rows["True"]])
+    both = found[0] * (1 - share) + found[1] * share
+    np.testing.assert_allclose(both, np.double(rows["all"][1:]), atol=2e-4)
+    assert "The frequencies of classes in the training rows have the score -0" in (
+        result.stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import KFold, cross_val_predict
 
+from okl.cli.change import Change
 from okl.cli.fit import fit_table
-from okl.cli.outputs import Change
 from okl.cli.report import FILES
 from okl.cli.sureness import FILE
 from okl.inspection import output_kernel_stability
@@ -70,6 +70,9 @@ def test_the_error_of_a_change_is_that_of_a_ratio_of_means():
     np.testing.assert_allclose(some.relative, alone.relative)
     np.testing.assert_allclose(some.error, alone.error)
     assert Change.of(np.ones((3, 1)), np.zeros((3, 1))).of_output(0) == "-"
+    # one wrong answer less is nothing sure
+    one = np.eye(50)[:, :1]
+    assert Change.of(0 * one, one).of_output(0) == "-100.0% ± 101.0%"
 
 
 def test_stability_is_that_of_the_saved_model(sure):

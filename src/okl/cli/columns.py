@@ -17,7 +17,7 @@ import pandas as pd
 from pandas.api import types
 
 from okl.cli.errors import UserError, listing
-from okl.cli.text_columns import strays
+from okl.cli.text_columns import has_decimal_commas, strays
 from okl.numerics.validation import LARGEST_WITH_SQUARE
 
 Kind = Literal["number", "boolean", "text"]
@@ -93,9 +93,9 @@ def check_complete(
     if incomplete:
         raise UserError(
             f"missing or infinite values in {listing(incomplete)}; rows count from 1 "
-            "below the names. Fill them; --skip-incomplete leaves such rows out, and "
-            "--ignore columns that a fit can do without. Text such as NA, None or null "
-            "counts as missing in CSV files."
+            "below the names. Fill them, or give --skip-incomplete, which leaves such "
+            "rows out; okl fit leaves columns out by --ignore. Text such as NA, None "
+            "or null counts as missing in CSV files."
         )
     if large:
         raise UserError(
@@ -133,7 +133,10 @@ def plain(
             columns[name] = column.astype(bool if truth_values else float)
         else:
             text_in_numbers = kind == "number" and found == "text"
-            strange = f": {strays(column)}" if text_in_numbers else ""
+            strange = ""
+            if text_in_numbers:
+                comma = ". If commas are before decimals, give --decimal ,"
+                strange = f": {strays(column)}{comma * has_decimal_commas(column)}"
             held = column.dtype if found is None else _CALLED[found]
             raise UserError(
                 f"the column {name} holds {held}; expected {_CALLED[kind]}, as in the "

@@ -51,6 +51,10 @@ class Data:
         For tables in long form, the column with the task of each row.
     groups : Groups or None
         The rows that are held out together, if there are groups.
+    n_left_out : int
+        The number of rows of the table that are left out, as they are not complete.
+    ignored : sequence of str
+        The columns, or patterns, that are not used.
     """
 
     features: pd.DataFrame
@@ -61,6 +65,8 @@ class Data:
     reason: str
     ids: Ids | None
     groups: Groups | None
+    n_left_out: int = 0
+    ignored: Sequence[str] = ()
 
     @property
     def single_classification(self) -> bool:

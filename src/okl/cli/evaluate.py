@@ -9,77 +9,30 @@ standard deviations are right are near 50, 80 and 95 %.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy import stats
+from sklearn.base import is_regressor
 
 from okl.cli.class_tree_report import HeldOutClasses
-from okl.cli.columns import plain
+from okl.cli.columns import kind_of, plain
 from okl.cli.errors import UserError, listing, refusing, shown
-from okl.cli.layout import WIDTH, aligned, section
+from okl.cli.layout import aligned, section
 from okl.cli.left_out import incomplete_rows, without_empty_rows
 from okl.cli.storage import TableModel, load_model
+from okl.cli.table_scores import TableScores
 from okl.cli.tables import read_table
+from okl.cli.targets import check_task
 from okl.cli.text_format import AS_BY_NAME, TextFormat
-from okl.cli.truth import Truth
+from okl.cli.truth import Truth, mean_of_known
 from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.metrics import log_loss
 
 _LEVELS = (0.5, 0.8, 0.95)
-_IF_NEW = "Scores of rows that the model was fitted to are too good."
-
-
-@dataclass(frozen=True)
-class TableScores:
-    """What a model predicts of a table, and what is true.
-
-    Attributes
-    ----------
-    truth : Truth
-    predictions : array
-        In the form of the targets.
-    columns : dict of str to array (n_outputs,)
-        Scores and counts of the outputs.
-    errors : dict of str to array (n_outputs,)
-        The sizes of errors, in the units of the targets.
-    overall : dict of str to float
-        Some of these for all outputs together.
-    remarks : list of str
-        Sentences.
-    sections : list of str
-        Further sections of the page.
-    """
-
-    truth: Truth
-    predictions: Any
-    columns: Mapping[str, np.ndarray]
-    errors: Mapping[str, np.ndarray]
-    overall: Mapping[str, float]
-    remarks: list[str]
-    sections: list[str]
-
-    def lines(self) -> list[str]:
-        """Return a table of the outputs, and the remarks."""
-        rows = [["", *self.columns, *self.errors]]
-        for j, name in enumerate(self.truth.outputs):
-            cells = [_cell(values[j]) for values in self.columns.values()]
-            cells += [_cell(values[j], digits="g") for values in self.errors.values()]
-            rows.append([shown(name), *cells])
-        if len(self.truth.outputs) > 1:
-            what = "all rows" if self.truth.row_has_one_output else "mean"
-            known = [self.overall.get(name, np.nan) for name in self.columns]
-            rows.append([what, *(_cell(value, "") for value in known)])
-            rows[-1] += [""] * len(self.errors)
-        lines = aligned(rows)
-        for remark in (*self.remarks, _IF_NEW):
-            lines += ["", *wrap(remark, WIDTH - 2)]
-        return lines
 
 
 def evaluate_table(
@@ -141,15 +94,24 @@ def _observed(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows that have a target, and their targets."""
     absent = [name for name in model.targets if name not in table]
-    if absent:
+    if len(absent) == len(model.targets):
         raise UserError(
             f"the table has no column {listing(absent)}, which the model predicts; "
             "without the true values there is nothing to compare. okl predict needs "
             "none."
         )
+    if absent:
+        note(f"not in the table, and not scored: {listing(absent)}")
+        table = table.assign(**dict.fromkeys(absent, np.nan))
+    truths = [n for n in model.targets if kind_of(table[n]) == "boolean"]
+    # True and False are the labels, or classes, 1 and 0
+    numbers = [name for name in truths if model.targets[name] == "number"]
+    table = table.astype(dict.fromkeys(numbers, np.float64))
     targets = plain(table, model.targets, list(model.targets))
     # `plain` writes what is missing as text
     targets = targets.mask(table[list(model.targets)].isna())
+    if not is_regressor(model.pipeline):
+        check_task("classification", targets, model.targets)
     there = targets.notna().any(axis=1)
     if not there.any():
         raise UserError(f"the targets {listing(model.targets)} are empty in every row.")
@@ -190,7 +152,7 @@ def _of_numbers(
     errors, measure = truth.errors(predictions), truth.measure
     assert measure is not None
     root = measure.quantile is None
-    size = np.array([_mean(column) for column in errors.T])
+    size = np.array([mean_of_known(column) for column in errors.T])
     sizes = {"RMSE": np.sqrt(size)} if root else {measure.error_name: size}
     columns = {
         truth.score_name: truth.scores(predictions),
@@ -207,12 +169,12 @@ def _of_numbers(
         away /= deviations
         seen = ~np.isnan(errors)
         for level in _LEVELS:
-            inside = away <= norm.ppf((1 + level) / 2)
+            inside = away <= stats.norm.ppf((1 + level) / 2)
             # with tasks there is one column of targets
             share = np.where(seen, np.broadcast_to(inside, seen.shape), np.nan)
             name = f"in {level:.0%}"
-            columns[name] = np.array([_mean(column) for column in share.T])
-            overall[name] = _mean(share.ravel())
+            columns[name] = np.array([mean_of_known(column) for column in share.T])
+            overall[name] = mean_of_known(share.ravel())
         remarks.append(
             "in 95% is the share of targets that lie in the interval of 95% around "
             "their predictions."
@@ -240,13 +202,18 @@ def _of_answers(
         classes = final.classes_.astype(str)
         known = np.isin(truth.y.astype(str), classes)
         if not known.all():
+            new = listing(np.unique(truth.y[~known].astype(str)), 5)
             remarks.append(
                 f"{int((~known).sum())} rows are of classes that the model does not "
-                "know. They count as errors, and are not in the log loss."
+                f"know, {new}. They count as errors, and are not in the log loss."
             )
         if p is not None and known.any():
             loss = _log_loss(truth.y[known].astype(str), p[known], classes)
-            remarks.append(f"The log loss of a row is {loss:.4f}.")
+            entropy = stats.entropy(counts)
+            remarks.append(
+                f"The log loss of a row is {loss:.4f}; that of always giving the "
+                f"frequencies of this table {entropy:.4f}."
+            )
         if model.class_tree is not None and known.all():
             held_out = HeldOutClasses(
                 model.class_tree, truth.y, {"accuracy": predictions}, "accuracy"
@@ -258,13 +225,13 @@ def _of_answers(
             )
     else:
         columns["most frequent"] = np.array(
-            [max(m := _mean(column), 1 - m) for column in truth.y.T]
+            [max(m := mean_of_known(column), 1 - m) for column in truth.y.T]
         )
         if p is not None:
             loss = log_loss(truth.y, p, multioutput="raw_values")
             columns["log loss"] = loss
-            overall["log loss"] = _mean(loss)
-        overall["most frequent"] = _mean(columns["most frequent"])
+            overall["log loss"] = mean_of_known(loss)
+        overall["most frequent"] = mean_of_known(columns["most frequent"])
     return TableScores(truth, predictions, columns, {}, overall, remarks, sections)
 
 
@@ -284,15 +251,3 @@ def _log_loss(y: np.ndarray, p: np.ndarray, classes: np.ndarray) -> float:
     order = np.argsort(classes)
     own = p[np.arange(len(y)), order[np.searchsorted(classes[order], y)]]
     return float(-np.mean(np.log(np.maximum(own, np.finfo(float).tiny))))
-
-
-def _mean(values: np.ndarray) -> float:
-    """Return the mean of what is not missing; NaN if nothing is there."""
-    there = values[~np.isnan(values)]
-    return float(there.mean()) if len(there) else np.nan
-
-
-def _cell(value: Any, missing: str = "-", digits: str = "f") -> str:
-    if isinstance(value, int | np.integer):
-        return f"{value}"
-    return missing if np.isnan(value) else f"{value:.4{digits}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from okl import ClassTree
 from okl.cli.class_tree import classes_in_tree
 from okl.cli.class_tree_report import FILES as TREE_FILES
+from okl.cli.columns import kind_of
 from okl.cli.data import Data, take_apart
 from okl.cli.errors import listing
 from okl.cli.folds import default_folds
@@ -168,13 +169,16 @@ def fit_table(
     with staged_folder(out, may_be=optional) as folder:
         roles = Roles(targets, task_column, group_column, ignored)
         cells = _read(table, roles, task, written, in_tree=in_tree)
+        n_rows = len(cells)
         if skip_incomplete:
-            features = [n for n in cells if n not in choose_targets(cells, targets)]
-            cells = cells[~incomplete_rows(cells, features, note)]
-            cells = cells.reset_index(drop=True)
+            needed = _needed(cells, targets, task)
+            cells = cells[~incomplete_rows(cells, needed, note)]
         data = take_apart(
-            cells, targets, task, task_column, group_column, in_tree=in_tree
+            cells.reset_index(drop=True),
+            *(targets, task, task_column, group_column),
+            in_tree=in_tree,
         )
+        data = replace(data, n_left_out=n_rows - len(cells), ignored=ignored)
         if tree is not None:
             class_tree, data = classes_in_tree(tree, data)
             _set_tree(settings, class_tree, data, note)
@@ -232,6 +236,18 @@ def _say_what_is_fitted(
         note(f"folds: {few}, as there are few {groups or 'rows, or few '}of each class")
     if data.missing:
         note(f"missing targets: {missing_cells(data)}")
+
+
+def _needed(
+    table: pd.DataFrame, targets: Sequence[str], task: Task | None
+) -> list[str]:
+    """Return the columns without which a row is of no use: features, and a class."""
+    names = choose_targets(list(table), targets)
+    if len(names) == 1 and (
+        task == "classification" or kind_of(table[names[0]]) != "number"
+    ):
+        return list(table)
+    return [name for name in table if name not in names]
 
 
 def _read(

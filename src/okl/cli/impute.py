@@ -78,13 +78,13 @@ def impute_table(
         )
     with staged_file(out) as file:
         table = read_table(table_path, written)
-        names = choose_targets(list(table), patterns)
+        kept = without_columns(table, ignored, patterns)
+        names = choose_targets(list(kept), patterns)
         check_observed(table[names])
         targets = _numbers(table[names])
         if std:
             with_deviations(table, names)  # refuse clashing names first
-        features = without_columns(table, ignored, names).drop(columns=names)
-        features = features if inputs else table[[]]
+        features = kept.drop(columns=names) if inputs else table[[]]
         encoded = None
         if features.shape[1]:
             encoded = _encoded(features)

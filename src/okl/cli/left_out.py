@@ -36,7 +36,9 @@ def without_columns(
 
 
 def without_empty_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table without rows that have no cell; warn of them.
+    """Return a table without rows that have no cell, and warn of them.
+
+    The others keep the labels that they have.
 
     Raises
     ------
@@ -50,10 +52,10 @@ def without_empty_rows(table: pd.DataFrame) -> pd.DataFrame:
         raise UserError("every row of the table is empty.")
     warnings.warn(
         f"{int(empty.sum())} of {len(table)} rows have no cell, the first of them row "
-        f"{int(empty.argmax()) + 1}: left out, and not counted below",
+        f"{int(empty.argmax()) + 1}: left out",
         stacklevel=2,
     )
-    return table.loc[~empty].reset_index(drop=True)
+    return table.loc[~empty]
 
 
 def incomplete_rows(

@@ -4,9 +4,8 @@ The model is fitted again to the training part of each fold, and all held-out
 predictions are scored together (`okl.cli.truth`), beside those of simple rivals
 (`okl.cli.rivals`).
 
-The effect of relating the outputs is the change of the error of each output, relative
-to that of independent outputs on the same rows: of the squared error, of that of a
-quantile or of the number of wrong answers.
+The effect of relating the outputs is the change of the error of each output
+(`okl.cli.change`), relative to that of independent outputs on the same rows.
 """
 
 from __future__ import annotations
@@ -19,98 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from okl.cli.change import CLEAR, Change
 from okl.cli.errors import listing, shown
 from okl.cli.groups import Groups
 from okl.cli.layout import WIDTH, aligned
 from okl.cli.truth import Truth
 
-# The most outputs that the report lists; the standard errors, and the least change,
-# that are clear.
-_MOST_OUTPUTS, _CLEAR, _FEW, _LEAST = 20, 3.0, 2.0, 0.01
-
-
-@dataclass(frozen=True)
-class Change:
-    """The relative difference of an error from another one.
-
-    Attributes
-    ----------
-    relative : array (n_outputs,)
-        The ratio of the mean errors, minus one; NaN where the other error is zero.
-    error : array (n_outputs,)
-        Standard error of that, with rows or groups taken as independent.
-    over : str
-        Whether rows or groups are taken as independent.
-    """
-
-    relative: np.ndarray
-    error: np.ndarray
-    over: str
-
-    @classmethod
-    def of(
-        cls, errors: np.ndarray, others: np.ndarray, groups: Groups | None = None
-    ) -> Change:
-        """Compare the errors of rows (n_samples, n_outputs), NaN where one is missing.
-
-        The standard error is that of a ratio of means, to first order [1]_.
-
-        References
-        ----------
-        .. [1] Cochran, "Sampling techniques", Wiley, 1977, section 6.4.
-        """
-        both = ~np.isnan(errors) & ~np.isnan(others)
-        n = both.sum(axis=0)
-        sums = (np.where(both, e, 0.0).sum(axis=0) for e in (errors, others))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own, other = (total / n for total in sums)
-            ratio = np.where(other > 0, own / other, np.nan)
-            rest = np.where(both, errors - ratio * others, 0.0)
-            parts, over = n, "rows"
-            if groups is not None:
-                rest, both = groups.sums(rest), groups.sums(both)
-                parts, over = (both > 0).sum(axis=0), f"groups of {groups.name}"
-            spread = (rest**2).sum(axis=0) * parts / np.maximum(parts - 1, 1)
-            return cls(ratio - 1, np.sqrt(spread) / n / other, over)
-
-    @classmethod
-    def overall(
-        cls,
-        errors: np.ndarray,
-        others: np.ndarray,
-        groups: Groups | None,
-        in_one_unit: bool,
-    ) -> Change:
-        """Compare the errors of all outputs of a row, each relative to its mean error.
-
-        Errors in one unit are compared as they are.
-        """
-        scale = np.ones(others.shape[1])
-        if not in_one_unit:
-            scale = np.nanmean(others, axis=0)
-            scale = np.where(scale > 0, scale, 1.0)
-        neither = np.isnan(errors) | np.isnan(others)
-        n = (~neither).sum(axis=1)
-        rows = [np.where(neither, 0.0, e / scale).sum(axis=1) for e in (errors, others)]
-        mean, other = (np.where(n, total / np.maximum(n, 1), np.nan) for total in rows)
-        return cls.of(mean[:, None], other[:, None], groups)
-
-    def is_clearly_less(self) -> bool:
-        """Tell whether the first error is less, not by chance alone, and enough."""
-        return bool(self.relative[0] < -max(_FEW * self.error[0], _LEAST))
-
-    def of_output(self, j: int) -> str:
-        """Return the change of an output as text."""
-        if np.isnan(self.relative[j]):
-            return "-"
-        return f"{self.relative[j]:+.1%} ± {self.error[j]:.1%}"
-
-    def clearly_worse(self) -> np.ndarray:
-        """Return the numbers of outputs with clearly larger errors, largest first."""
-        with np.errstate(invalid="ignore"):
-            line = np.maximum(_CLEAR * self.error, _LEAST)
-            worse = np.flatnonzero(self.relative > line)
-        return worse[np.argsort(-self.relative[worse], kind="stable")]
+# The most outputs that the report lists.
+_MOST_OUTPUTS = 20
 
 
 @dataclass(frozen=True)
@@ -133,6 +48,8 @@ class ComparedOutputs:
         The change of the error from identity to the other structure, if there is one.
     to_ridge : Change or None
         The change of the error of all outputs from the saved model to ridge.
+    poor : array of bool (n_outputs,)
+        Whether the constant of the training rows is as good for an output of numbers.
     """
 
     truth: Truth
@@ -142,6 +59,7 @@ class ComparedOutputs:
     saved: str
     change: Change | None
     to_ridge: Change | None
+    poor: np.ndarray
 
     @classmethod
     def of(
@@ -149,10 +67,14 @@ class ComparedOutputs:
         truth: Truth,
         predictions: Mapping[str, Any],
         rivals: Mapping[str, Any],
+        constants: np.ndarray | None,
         saved: str,
         groups: Groups | None,
     ) -> ComparedOutputs:
-        """Score the predictions of identity, of another structure if any, of rivals."""
+        """Score the predictions of identity, of another structure if any, of rivals.
+
+        Constants are those of the training rows, for numbers.
+        """
         errors = [truth.errors(found) for found in predictions.values()]
         to_ridge = None
         if "ridge" in rivals:
@@ -169,7 +91,16 @@ class ComparedOutputs:
             saved,
             Change.of(errors[1], errors[0], groups) if len(errors) == 2 else None,
             to_ridge,
+            cls._poor(truth, predictions[saved], constants),
         )
+
+    @staticmethod
+    def _poor(truth: Truth, own: Any, constants: np.ndarray | None) -> np.ndarray:
+        if constants is None:
+            return np.zeros(len(truth.outputs), dtype=bool)
+        change = Change.of(truth.errors(own), truth.errors(constants))
+        with np.errstate(invalid="ignore"):
+            return np.asarray(change.relative >= 0)
 
     def lines(self, alphas: np.ndarray) -> list[str]:
         """List the outputs, or those whose scores differ most from identity or zero.
@@ -180,6 +111,8 @@ class ComparedOutputs:
             The alphas, shown if there is one for each output.
         """
         order, others = self._shown()
+        # two classes have one output
+        shows_alphas = alphas.shape == (len(self.truth.outputs),)
         columns = [*self.scores.values(), *self.rivals.values()]
         rows = [
             [
@@ -187,7 +120,7 @@ class ComparedOutputs:
                 *self.scores,
                 *self.rivals,
                 *(["change of error"] if self.change else []),
-                *(["alpha"] if alphas.ndim else []),
+                *(["alpha"] if shows_alphas else []),
             ]
         ]
         for j in order.tolist():
@@ -196,7 +129,7 @@ class ComparedOutputs:
                     shown(self.truth.outputs[j]),
                     *(_score(values[j]) for values in columns),
                     *([self.change.of_output(j)] if self.change else []),
-                    *([f"{alphas[j]:.3g}"] if alphas.ndim else []),
+                    *([f"{alphas[j]:.3g}"] if shows_alphas else []),
                 ]
             )
         if len(self.truth.outputs) > 1:
@@ -249,8 +182,8 @@ class ComparedOutputs:
             if self.to_ridge.is_clearly_less():
                 said.append(
                     "It predicts better than the saved model, with "
-                    f"{self.to_ridge.of_output(0)} of {self.truth.error_name}: "
-                    "--kernel linear fits models that are linear as well."
+                    f"{self.to_ridge.of_output(0)} of {self.truth.error_name}; "
+                    "--kernel linear --alpha-per-output fits such models."
                 )
         if self.truth.one_class:
             (common, count), *_ = Counter(self.truth.y.tolist()).most_common(1)
@@ -265,20 +198,16 @@ class ComparedOutputs:
 
     def _at_best_a_constant(self) -> str:
         """Name the outputs of numbers that are predicted no better than a constant."""
-        own, measure = self.scores[self.saved], self.truth.measure
-        if measure is None:
+        poor, measure = np.flatnonzero(self.poor).tolist(), self.truth.measure
+        if measure is None or not poor:
             return ""
-        poor = np.flatnonzero(own <= 0)
-        n_known = int(np.isfinite(own).sum())
-        if not len(poor):
-            return ""
+        n_known = int(np.isfinite(self.scores[self.saved]).sum())
         which = "each output"
         if len(poor) < n_known:
-            which = listing((self.truth.outputs[j] for j in poor.tolist()), 6)
+            which = listing((self.truth.outputs[j] for j in poor), 6)
         return (
-            f"The saved model has no score above zero for {which}: the "
-            f"{measure.constant} of the targets is as good a prediction of held-out "
-            "rows."
+            f"The {measure.constant} of the training rows predicts {which} as well as "
+            "the saved model does."
         )
 
     def _worse(self) -> str:
@@ -289,7 +218,7 @@ class ComparedOutputs:
             (f"{self.truth.outputs[j]} ({self.change.of_output(j)})" for j in worse), 6
         )
         return (
-            f"Clearly worse with relations, by {_CLEAR:.0f} standard errors and more: "
+            f"Clearly worse with relations, by {CLEAR:.0f} standard errors and more: "
             f"{named}. Where these count, fit them by themselves."
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +13,7 @@ from okl.cli.left_out import incomplete_rows, without_empty_rows
 from okl.cli.staging import staged_file
 from okl.cli.storage import load_model
 from okl.cli.tables import check_writable, read_table, write_table
+from okl.cli.targets import choose_columns
 from okl.cli.text_format import AS_BY_NAME, TextFormat
 
 _NOTHING = Asked()
@@ -26,6 +27,7 @@ def predict_table(
     std: bool = False,
     interval: float | None = None,
     asked: Asked = _NOTHING,
+    kept: Sequence[str] = (),
     skip_incomplete: bool = False,
     written: TextFormat = AS_BY_NAME,
     note: Callable[[str], None] = lambda line: None,
@@ -47,6 +49,8 @@ def predict_table(
         Add the ends of intervals that hold them with this probability.
     asked : Asked
         The options for classes.
+    kept : sequence of str
+        Columns of the table, or patterns, that are written before the predictions.
     skip_incomplete : bool
         Whether rows with an empty cell among the features get empty cells; else they
         are refused.
@@ -81,24 +85,35 @@ def predict_table(
         columns = [*model.features.items(), *filter(None, [model.task_column])]
         texts = [name for name, kind in columns if kind == "text"]
         table = read_table(table_path, written, text_columns=texts)
-        table = without_empty_rows(table)
         known = {*model.features, *model.targets}
         if model.task_column is not None:
             known.add(model.task_column[0])
-        unknown = [name for name in table if name not in known]
+        keep = choose_columns(list(table), kept, "--keep")
+        _check_distinct(keep, model.targets)
+        unknown = [name for name in table if name not in known and name not in keep]
         if std or interval is not None:
             model.check_std()
-        rows = table
+        rows = without_empty_rows(table)
         if skip_incomplete:
             needed = [name for name, _ in columns if name in table]
-            rows = table[~incomplete_rows(table, needed, note)]
+            rows = rows[~incomplete_rows(rows, needed, note)]
         if asked == _NOTHING:
             predictions = model.predict(rows, std=std, interval=interval)
         else:
             predictions = answer_table(model, rows, asked)
         # rows that are left out have empty cells
         predictions = predictions.set_axis(rows.index).reindex(table.index)
+        predictions = pd.concat([table[keep], predictions], axis=1)
         if unknown:
             note(f"ignored columns that the model does not know: {listing(unknown)}")
         write_table(predictions, file, written)
     return predictions
+
+
+def _check_distinct(kept: Iterable[str], targets: Iterable[str]) -> None:
+    both = sorted({*kept} & {*targets})
+    if both:
+        raise UserError(
+            f"--keep {both[0]} is predicted, and would be there twice; leave it out, "
+            "or rename it in the table."
+        )

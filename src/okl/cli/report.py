@@ -7,7 +7,6 @@ provably is, and which outputs it relates most.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from textwrap import fill
 from typing import Any
@@ -19,15 +18,17 @@ from okl.cli.class_tree_report import FILES as TREE_FILES
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.columns import Kind
 from okl.cli.data import Data
-from okl.cli.errors import listing, one_line, shown
+from okl.cli.errors import listing, shown
+from okl.cli.kernel_label import kernel_label
 from okl.cli.layout import WIDTH, aligned, pairs, section
 from okl.cli.outputs import ComparedOutputs
 from okl.cli.pictures import OF_RELATIONS
 from okl.cli.relations import Relations
+from okl.cli.rivals import frequencies_score
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.cli.sureness import Sureness
-from okl.cli.verdict import Estimate, gain, verdict, with_error
+from okl.cli.verdict import Estimate, by_likelihood, gain, verdict, with_error
 
 FILES = {
     "model.skops": "the model, for okl predict",
@@ -103,7 +104,15 @@ def write_report(
     sections = [
         section(f"okl {okl.__version__}: report of a fit", [], underline="="),
         section("Data", pairs(_describe(source, data, len(encoded), outputs))),
-        section("Search", [*pairs(settings), "", *_comparison(outcome, kept)]),
+        section(
+            "Search",
+            [
+                *pairs(settings),
+                "",
+                *_comparison(outcome, kept),
+                *_of_frequencies(data, outcome),
+            ],
+        ),
         section(
             "Did relating the outputs pay?",
             [fill(line, WIDTH - 2) for line in verdict(outcome, len(outputs))],
@@ -130,6 +139,7 @@ def _describe(
     scaled = ", normalised" if data.task == "regression" else ""
     described = {
         "table": f"{shown(source)}, {n_samples} rows",
+        "left out": _left_out(data),
         "targets": f"{len(data.target_kinds)}{scaled}: {listing(data.target_kinds, 6)}",
         "tasks": ""
         if data.ids is None
@@ -142,6 +152,13 @@ def _describe(
         "encoded": f"{n_encoded} columns: numbers standardised, others one-hot",
     }
     return {name: text for name, text in described.items() if text}
+
+
+def _left_out(data: Data) -> str:
+    """Say which rows and columns of the table are not used."""
+    rows = f"{data.n_left_out} rows with an empty cell" * (data.n_left_out > 0)
+    columns = f"columns {listing(data.ignored, 6)}" * bool(data.ignored)
+    return ", ".join(filter(None, [rows, columns]))
 
 
 def _kernels(outcome: Outcome) -> dict[str, str]:
@@ -187,17 +204,6 @@ def _of_kind(kinds: dict[str, Kind], kind: str) -> list[str]:
     return [name for name, found in kinds.items() if found == kind]
 
 
-def kernel_label(kernel: Any) -> str:
-    """Return a kernel as a line, with numbers of three digits, lengths of arrays."""
-    # of arrays only the number of entries is told
-    with np.printoptions(threshold=10**9, formatter={"all": lambda entry: "0"}):
-        text = one_line(kernel.__repr__(N_CHAR_MAX=10**9))
-    text = re.sub(
-        r"array\(\[([^()]*)\]\)", lambda a: f"[{a[1].count(',') + 1} numbers]", text
-    )
-    return re.sub(r"\d+\.\d+(e[+-]?\d+)?", lambda n: f"{float(n[0]):.3g}", text)
-
-
 def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
     rows = [["  structure", "alpha", "mean score", "minus identity", "rank"]]
     kernels = {}
@@ -223,6 +229,19 @@ def _comparison(outcome: Outcome, kept: Candidate) -> list[str]:
         *([] if one_kernel else [*pairs(kernels), ""]),
         f"* the saved model. Each structure has its own best {own}; ± is one",
         "standard error over the folds, of paired differences in their column.",
+    ]
+
+
+def _of_frequencies(data: Data, outcome: Outcome) -> list[str]:
+    """Say what the score of the frequencies of classes, or labels, would be."""
+    if not by_likelihood(outcome) or data.ids is not None:
+        return []
+    y = np.asarray(data.y, dtype=None if data.single_classification else np.float64)
+    score = frequencies_score(y, outcome.folds)
+    whose = "classes" if data.single_classification else "each label"
+    return [
+        "",
+        f"The frequencies of {whose} in the training rows have the score {score:.4f}.",
     ]
 
 

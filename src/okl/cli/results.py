@@ -14,7 +14,7 @@ from okl.cli.outputs import ComparedOutputs
 from okl.cli.pictures import draw, draw_class_tree
 from okl.cli.preprocessing import encoded_names
 from okl.cli.report import write_report
-from okl.cli.rivals import rivals_of
+from okl.cli.rivals import constants_of, rivals_of
 from okl.cli.search import Candidate, Outcome
 from okl.cli.settings import label
 from okl.cli.storage import TableModel
@@ -82,11 +82,16 @@ def write_results(
         )
         sureness.write(outputs, folder / SURENESS_FILE)
     stable = sureness.stability if sureness else None
-    truth = Truth.of(data, outcome.ids, outputs, outcome.search.loss_)
+    named = outputs
+    if data.single_classification and data.ids is None:  # two classes have one output
+        named = [str(name) for name in kept.model.classes_]
+    truth = Truth.of(data, outcome.ids, named, outcome.search.loss_)
+    groups = None if data.groups is None else data.groups.values
     compared = ComparedOutputs.of(
         truth,
         {name: held_out[name] for name in pair},
-        rivals_of(truth, X, outcome.folds),
+        rivals_of(truth, X, outcome.folds, groups),
+        constants_of(truth, outcome.folds),
         saved,
         data.groups,
     )

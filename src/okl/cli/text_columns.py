@@ -96,8 +96,8 @@ def _refuse(numbers: list[str], signs: list[str], dates: list[str]) -> None:
     if signs:
         raise UserError(
             "numbers have commas, percent signs or currency signs in the columns "
-            f"{listing(signs)}, and would be read as text. Write 1234 for 1,234 and 12 "
-            "for 12 %; for 1,5 write 1.5, or give --decimal , (and --sep)."
+            f"{listing(signs)}, and would be read as text. Write 12 for 12 % and 1234 "
+            "for 1,234 or 1.234; for 1,5 write 1.5, or give --decimal , (and --sep)."
         )
     if dates:
         raise UserError(
@@ -114,6 +114,12 @@ def strays(column: pd.Series) -> str:
         return "numbers written as text"
     more = f" and {len(positions) - 1} more" if len(positions) > 1 else ""
     return f"{_quoted(column, positions[0])} in row {positions[0] + 1}{more}"
+
+
+def has_decimal_commas(column: pd.Series) -> bool:
+    """Tell whether the cells of a column that are no numbers are some with a comma."""
+    cells = column[~_are_numbers(column)].dropna().astype(str).str.strip()
+    return bool(len(cells) and cells.str.fullmatch(r"[+-]?\d*,\d+").all())
 
 
 def _texts(table: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:

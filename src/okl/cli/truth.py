@@ -108,9 +108,8 @@ class Truth:
         if self.row_has_one_output and self.measure is not None:
             return float(self.measure(*self._known(predictions)))
         if self.row_has_one_output:
-            return float(1 - np.nanmean(self.errors(predictions)))
-        scores = self.scores(predictions)
-        return float(np.nanmean(scores)) if np.isfinite(scores).any() else np.nan
+            return 1 - mean_of_known(self.errors_of_rows(predictions))
+        return mean_of_known(self.scores(predictions))
 
     def errors(self, predictions: Any) -> np.ndarray:
         """Return errors, or one for a wrong answer, of rows (n_samples, n_outputs).
@@ -118,27 +117,34 @@ class Truth:
         NaN where the output has no target, or no prediction. With classes, or tasks,
         each row belongs to one output only.
         """
-        output_of_row = self.task
-        if self.one_class:
-            labels = self.y.astype(str)
-            known = predictions == predictions  # noqa: PLR0124  (not NaN)
-            errors = np.where(known, labels != predictions.astype(str), np.nan)
-            output_of_row = labels if output_of_row is None else output_of_row
-        else:
-            found = predictions.astype(np.float64)
-            unknown = np.isnan(self.y) | np.isnan(found)
-            errors = (self.y != found) * 1.0
-            if self.measure is not None:
-                errors = self.measure.errors(self.y, found)
-            errors = np.where(unknown, np.nan, errors)
-        if output_of_row is None:
+        errors = self.errors_of_rows(predictions)
+        if not self.row_has_one_output:
             return errors
-        names = np.asarray(output_of_row).astype(str)
+        names = np.asarray(self.y if self.task is None else self.task).astype(str)
         own = names[:, None] == np.asarray(self.outputs, dtype=str)
-        return np.where(own, errors.reshape(-1, 1).astype(np.float64), np.nan)
+        return np.where(own, errors.reshape(-1, 1), np.nan)
+
+    def errors_of_rows(self, predictions: Any) -> np.ndarray:
+        """Return the errors in the form of y, NaN where one is not known."""
+        if self.one_class:
+            known = predictions == predictions  # noqa: PLR0124  (not NaN)
+            wrong = self.y.astype(str) != predictions.astype(str)
+            return np.where(known, wrong * 1.0, np.nan)
+        found = predictions.astype(np.float64)
+        unknown = np.isnan(self.y) | np.isnan(found)
+        errors = (self.y != found) * 1.0
+        if self.measure is not None:
+            errors = self.measure.errors(self.y, found)
+        return np.where(unknown, np.nan, errors)
 
     def _known(self, predictions: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return targets, NaN where nothing is predicted, and the predictions."""
         found = predictions.astype(np.float64)
         unknown = np.isnan(found)
         return np.where(unknown, np.nan, self.y), np.where(unknown, 0.0, found)
+
+
+def mean_of_known(values: np.ndarray) -> float:
+    """Return the mean of what is not missing; NaN if nothing is there."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else np.nan

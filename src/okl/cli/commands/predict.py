@@ -41,6 +41,13 @@ def predict(
             "lies between them with this probability, such as 0.9.",
         ),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of the table to write before the predictions, such as an id, "
+            "or a pattern; repeatable."
+        ),
+    ] = None,
     skip_incomplete: SkipIncomplete = False,
     sep: Separator = None,
     decimal: Decimal = ".",
@@ -101,6 +108,7 @@ def predict(
             std=std,
             interval=interval,
             asked=Asked(proba, level, decision, reject, min_probability),
+            kept=keep or [],
             skip_incomplete=skip_incomplete,
             written=TextFormat.of(sep, decimal),
             note=note,
