@@ -384,7 +384,7 @@ def test_a_rival_that_is_clearly_better_is_named():
     rng = np.random.default_rng(0)
     Y, noise = rng.normal(size=(2, 50, 2))
     truth = Truth(Y, ["y0", "y1"], None, R2, False)
-    own, said = {"identity": Y + noise}, "ridge is linear in the columns, an alpha"
+    own, said = {"identity": Y + noise}, "ridge is linear in the columns, with alphas"
     better = Y + 0.9 * noise
     better[0, 0] = np.nan
     for ridge, told in ((better, True), (Y + 1.001 * noise, False)):

@@ -178,7 +178,7 @@ class ComparedOutputs:
         """Say what the rivals are, and whether ridge is better than the saved model."""
         said = []
         if self.to_ridge is not None:
-            said.append("ridge is linear in the columns, an alpha for each output.")
+            said.append("ridge is linear in the columns, with alphas of its own.")
             if self.to_ridge.is_clearly_less():
                 said.append(
                     "It predicts better than the saved model, with "
