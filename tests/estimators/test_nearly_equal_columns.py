@@ -57,7 +57,7 @@ def test_of_outputs_with_missing_targets():
     assert model.score(others, np.column_stack([targets, -targets])) > 0.95
 
 
-@pytest.mark.parametrize("n_columns", [2, *later(8)])
+@pytest.mark.parametrize("n_columns", later(2, 8))
 def test_their_difference_tells_classes_apart(n_columns):
     right = []
     for seed in (0, 2):
@@ -138,13 +138,11 @@ def test_nothing_else_is_tried_where_columns_differ(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, 3))
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=N)
-    numbers = OutputKernelRegressorCV().fit(X, y).predict(X)
-    classes = OutputKernelClassifierCV().fit(X, y > 0).predict_proba(X)
+    regressor = OutputKernelRegressorCV(structures="identity", alphas=3)
+    classifier = OutputKernelClassifierCV(structures="identity", alphas=3)
+    numbers = regressor.fit(X, y).predict(X)
+    classes = classifier.fit(X, y > 0).predict_proba(X)
     monkeypatch.setattr(likeliest_kernel, "_WEIGHTS", np.ones(1))
     monkeypatch.setattr(kernel_of_folds, "_EXPLAINED", np.inf)
-    np.testing.assert_array_equal(
-        OutputKernelRegressorCV().fit(X, y).predict(X), numbers
-    )
-    np.testing.assert_array_equal(
-        OutputKernelClassifierCV().fit(X, y > 0).predict_proba(X), classes
-    )
+    np.testing.assert_array_equal(regressor.fit(X, y).predict(X), numbers)
+    np.testing.assert_array_equal(classifier.fit(X, y > 0).predict_proba(X), classes)

@@ -150,14 +150,15 @@ def test_tasks_have_one_in_units_of_their_scales():
 
 
 @pytest.mark.parametrize(
-    ("kernel", "structures"),
+    "case",
     [
         (PerOutput([Gaussian(0.3), Linear()]), "identity"),
-        ([Gaussian(0.3), Linear()], [["identity", "frobenius"]]),
+        *later(([Gaussian(0.3), Linear()], [["identity", "frobenius"]])),
     ],
     ids=["of outputs", "several"],
 )
-def test_so_it_is_with_other_kernels(kernel, structures):
+def test_so_it_is_with_other_kernels(case):
+    kernel, structures = case
     options = {**SEARCH, "kernel": kernel, "alphas": 3}
     model = OutputKernelRegressorCV(**options, structures=structures).fit(X, Y)
     held, _ = with_hyperparameters_held(model, X)

@@ -126,7 +126,7 @@ def test_a_kernel_is_learned_as_if_they_were_not_there(learnable):
     assert apart(with_outliers) < 0.2 < apart(learned(Y, Squared()))
 
 
-@pytest.mark.parametrize("loss", [Quantile(0.5), *later(Huber())], ids=repr)
+@pytest.mark.parametrize("loss", later(Quantile(0.5), Huber()), ids=repr)
 def test_a_search_has_a_width_for_each_column(loss):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(160, 6))
