@@ -27,7 +27,7 @@ SkipIncomplete = Annotated[
     bool,
     typer.Option(
         "--skip-incomplete",
-        help="Leave out rows with an empty cell among the features; they are predicted "
-        "as empty cells.",
+        help="Leave out rows with an empty cell among the features; okl predict writes "
+        "empty cells for them.",
     ),
 ]
