@@ -77,6 +77,46 @@ def test_tasks(okl, related, tmp_path):
     assert float(found["all"][1]) == pytest.approx(score, abs=1e-4)
 
 
+def test_tasks_may_be_absent_and_written_as_whole_numbers(okl, related, tmp_path):
+    table = related[["height", "width", "y_a"]].assign(
+        town=related["town"].map({"Rome": 1.0, "Oslo": 2.0, "Bonn": 2.5})
+    )
+    options = ("--target", "y_a", "--task-column", "town", *SMALL)
+    model, test = fitted_to(okl, table, tmp_path, *options)
+    whole = cells(evaluate_table(model, test))
+    rest = table[80:][table["town"][80:] < 2.5].astype({"town": int})
+    rest.to_csv(test, index=False)
+    found = cells(evaluate_table(model, test))
+    assert (found["1.0"], found["2.0"]) == (whole["1.0"], whole["2.0"])
+    assert found["2.5"] == ["-", "0", "-"]
+
+
+@pytest.mark.parametrize("kind", [bool, int])
+def test_a_class_may_be_empty(okl, related, tmp_path, kind):
+    table = related[["height", "width"]].assign(old=related["old"].astype(kind))
+    options = ("--target", "old", "--task", "classification", *SMALL)
+    model, test = fitted_to(okl, table, tmp_path, *options)
+    rest = table[80:].astype({"old": object})
+    rest.iloc[3, 2] = None
+    rest.to_csv(test, index=False)
+    assert "on 39 rows" in evaluate_table(model, test)
+    # whole numbers stay whole where a row is skipped
+    table[80:].assign(height=[np.nan, *table["height"][81:]]).to_csv(test, index=False)
+    out = tmp_path / "p.csv"
+    okl("predict", model, test, "--skip-incomplete", "--out", out)
+    answers = out.read_text().split()[1:]
+    assert set(answers[1:]) <= ({"True", "False"} if kind is bool else {"0", "1"})
+
+
+def test_a_constant_target_lies_in_its_intervals(okl, related, tmp_path, recwarn):
+    table = related[["height", "width", "y_a"]].assign(same=3.0)
+    options = ("--target", "y_a", "--target", "same", *SMALL)
+    model, test = fitted_to(okl, table, tmp_path, *options)
+    recwarn.clear()
+    assert cells(evaluate_table(model, test, std=True))["same"][4] == "1.0000"
+    assert not recwarn.list
+
+
 def test_classes(okl, related, tmp_path):
     table = related[["height", "width", "y_a", "town"]].copy()
     table["town"] = table["town"].map({"Rome": "02", "Oslo": "1", "Bonn": "10"})
@@ -97,7 +137,7 @@ def test_classes(okl, related, tmp_path):
     share = rest["town"].value_counts(normalize=True)
     entropy = -np.sum(share * np.log(share))
     assert f"The log loss of a row is {loss:.4f}; that of always" in said
-    assert f"the frequencies of this table {entropy:.4f}." in said
+    assert f"the frequencies of these rows {entropy:.4f}." in said
     assert f"table, {share.index[0]}, is that of {share.iloc[0]:.4f}" in said
     rest.loc[[0, 1], "town"] = "Paris"
     rest.loc[2, "town"] = None

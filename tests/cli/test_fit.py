@@ -13,6 +13,7 @@ from okl import OutputKernelRegressor
 from okl.cli.change import Change
 from okl.cli.data import take_apart
 from okl.cli.fit import fit_table
+from okl.cli.groups import Groups
 from okl.cli.held_out import held_out_predictions
 from okl.cli.outputs import ComparedOutputs
 from okl.cli.pictures import OF_RELATIONS
@@ -398,6 +399,59 @@ def test_a_rival_that_is_clearly_better_is_named():
     words = [line.split() for line in found.lines(np.asarray(1.0))]
     expected = [truth.overall(one) for one in (Y + noise, unsure)]
     assert ["mean", *(f"{one:.4f}" for one in expected)] in words
+
+
+def test_all_are_scored_on_the_rows_that_structures_predict():
+    rng = np.random.default_rng(0)
+    Y, noise = rng.normal(size=(2, 50, 2))
+    truth = Truth(Y, ["y0", "y1"], None, R2, False)
+    found = (Y + noise).astype(object)
+    found[:20] = np.nan
+    ridge = np.where(np.arange(50)[:, None] < 20, 99.0, Y + noise)
+    compared = ComparedOutputs.of(
+        truth, {"identity": found}, {"ridge": ridge}, None, "identity", None
+    )
+    np.testing.assert_allclose(compared.rivals["ridge"], compared.scores["identity"])
+    ridge[:, 1] = np.nan  # an output that only one of them has
+    compared = ComparedOutputs.of(
+        truth, {"identity": found}, {"ridge": ridge}, None, "identity", None
+    )
+    assert compared.overall["identity"] == pytest.approx(compared.overall["ridge"])
+
+
+@pytest.mark.parametrize(
+    ("task", "one_class", "groups", "advice"),
+    [
+        (None, False, None, "--kernel linear --alpha-per-output fits"),
+        (None, True, None, "wrong answers; --kernel linear fits"),
+        (np.zeros(60), False, None, "squared error. "),
+        (
+            None,
+            False,
+            Groups("g", np.arange(60)),
+            "squared error; --kernel linear fits",
+        ),
+    ],
+)
+def test_the_advice_can_be_followed(task, one_class, groups, advice):
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(60, 1))
+    poor, good = y + rng.normal(size=(60, 1)), y + 0.1 * rng.normal(size=(60, 1))
+    if one_class:
+        y, poor, good = np.repeat(["a", "b"], 30), np.repeat("a", 60), None
+        good = y
+    measure = None if one_class else R2
+    names = ["a", "b"] if one_class else ["0.0" if task is not None else "y"]
+    truth = Truth(y, names, task, measure, one_class)
+    found = ComparedOutputs.of(
+        truth,
+        {"identity": poor.astype(object)},
+        {"ridge": good.astype(object)},
+        None,
+        "identity",
+        groups,
+    )
+    assert advice in said_of(found) + " "
 
 
 @pytest.mark.parametrize("in_one_unit", [True, False])

@@ -89,7 +89,7 @@ def test_rows_with_an_empty_feature_are_left_out_if_asked_for(okl, related, tmp_
     arguments = ("fit", path, "--target", "y_*", "--out", out, *SMALL)
     result = okl(*arguments)
     assert result.exit_code == 2
-    assert "--skip-incomplete, which leaves such rows out" in last_line(result)
+    assert "leave out such rows (--skip-incomplete of" in last_line(result)
     result = okl(*arguments, "--skip-incomplete")
     assert result.exit_code == 0, result.stderr
     said = "left out: 3 of 120 rows with an empty cell among the features: height (2),"
@@ -154,7 +154,15 @@ def test_columns_may_be_kept_beside_predictions(okl, related, tmp_path):
     assert found["who"].tolist() == list(range(100, 220))
     result = okl(*arguments, "--keep", "y_a")
     assert result.exit_code == 2
-    assert "--keep y_a is predicted, and would be there twice" in last_line(result)
+    assert "--keep y_a is also the name of a column of predict" in last_line(result)
+    table.assign(y_a_std=1).to_csv(path, index=False)
+    result = okl(*arguments, "--keep", "y_a_std", "--std")
+    assert result.exit_code == 2
+    assert "--keep y_a_std is also the name" in last_line(result)
+    codes = [f"{i:03d}" for i in range(119)]
+    table.assign(who=[*codes, ""]).to_csv(path, index=False)
+    okl(*arguments, "--keep", "who")
+    assert pd.read_csv(tmp_path / "p.csv", dtype=str)["who"].tolist()[:119] == codes
 
 
 def test_decimal_commas_in_numbers_have_a_remedy(okl, fitted, related, tmp_path):

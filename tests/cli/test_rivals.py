@@ -88,6 +88,11 @@ def test_classes_and_labels_are_recognised():
     assert rare < 0.3
     assert truth.scores(found["most frequent"])[1] == pytest.approx(1 - rare)
     assert truth.scores(found["ridge"])[0] > 0.8
+    # the commoner answer of the training rows: each row is held out by itself
+    one = np.array([[0.0], [1.0]] * 10)
+    alone = [(np.delete(np.arange(20), i), np.array([i])) for i in range(20)]
+    truth = Truth(one, ["x"], None, None, False)
+    assert truth.overall(rivals_of(truth, X[:20], alone)["most frequent"]) == 0.0
 
 
 def test_means_are_no_rival_of_a_quantile():
@@ -104,8 +109,30 @@ def test_in_groups_the_alpha_of_ridge_is_chosen_by_groups():
     found = rivals_of(Truth(Y, list("abc"), None, R2, False), X, folds, groups)["ridge"]
     for train, test in folds:
         inner = list(GroupKFold(5).split(X[train], groups=groups[train]))
-        expected = RidgeCV(ALPHAS, cv=inner).fit(X[train], Y[train]).predict(X[test])
+        expected = RidgeCV(ALPHAS, cv=inner, scoring="neg_mean_squared_error")
+        expected = expected.fit(X[train], Y[train]).predict(X[test])
         np.testing.assert_allclose(found[test], expected)
+
+
+def test_small_groups_leave_ridge_an_alpha():
+    """R^2 is none of a part of one row, and the least alpha would be taken."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(12, 8)), rng.normal(size=(12, 1))
+    folds = list(KFold(4).split(X))
+    found = rivals_of(Truth(Y, ["y"], None, R2, False), X, folds, np.arange(12))
+    assert r2_score(Y, found["ridge"]) > -1.5
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_output_that_a_fold_does_not_know_has_no_mean_there():
+    Y = np.full((12, 2), np.nan)
+    Y[:, 0], Y[3, 1] = np.arange(12.0), 1.0
+    folds = list(KFold(4).split(Y))
+    truth = Truth(Y, ["a", "b"], None, R2, False)
+    assert np.isnan(constants_of(truth, folds)[3:6, 1]).all()
+    labels = Truth((Y > 5) * 1.0 + 0 * Y, ["a", "b"], None, None, False)
+    found = rivals_of(labels, Y[:, :1], folds)["most frequent"]
+    assert np.isnan(found[3:6, 1]).all()
 
 
 @pytest.mark.parametrize("quantile", [None, 0.9])

@@ -120,6 +120,12 @@ def test_other_signs_may_be_in_names_and_cells(tmp_path, content):
     assert len(table.columns) == content.partition("\n")[0].count(",") + 1
 
 
+def test_a_separator_that_is_given_is_taken(tmp_path):
+    content = b"len, cm;wid, cm;y, kg\n2,041;-2,559;4,08\n"
+    table = read_table(write(tmp_path / "t.csv", content), TextFormat.of(";", ","))
+    assert table.iloc[0].tolist() == [2.041, -2.559, 4.08]
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz"])
 def test_semicolons_and_decimal_commas_if_asked_for(tmp_path, name):
     content = "a, first;b;n\n0,5;x;007\n-1,25;y;2\n\n3;z\n".encode("utf-8-sig")

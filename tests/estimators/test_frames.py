@@ -102,8 +102,9 @@ def test_other_errors_stay_as_they_are():
         datetime.time(8),
         datetime.timedelta(1),
         pandas.Period("2020-01"),
+        np.datetime64("2020-01-01"),
     ],
-    ids=["date", "time", "duration", "period"],
+    ids=["date", "time", "duration", "period", "datetime64"],
 )
 @pytest.mark.parametrize("first", [None, np.nan, pandas.NA])
 def test_dates_among_objects_are_dates(cell, first):

@@ -94,6 +94,11 @@ def test_the_typical_error_is_that_of_the_middle_half(weights):
     some = np.where(weights > 0, CLEAN, 1e9) if weights is not None else CLEAN
     clean = typical_error(Observed(some, Huber(), weights), *how, fit_intercept=True)
     assert 0.1 < clean < 0.5
+    if weights is not None:  # of most targets of one output
+        rare = weights * (np.arange(M) > 0) + (np.arange(N) % 3 == 0)[:, None]
+        rare = np.minimum(rare, 1.0)
+        most = Observed(np.where(rare > 0, CLEAN, 1e9), Huber(), rare)
+        assert typical_error(most, *how, fit_intercept=True) < 0.5
     few = np.where(FAR, 1e9, some)
     found = typical_error(Observed(few, Huber(), weights), *how, fit_intercept=True)
     assert clean <= found < 1.3 * clean
@@ -169,6 +174,20 @@ def test_a_delta_that_is_left_open_is_that_of_the_errors():
     assert errors[0] < 0.85 * errors[1]
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1e3])
+def test_targets_that_are_not_normalised_have_a_delta_in_their_unit(unit):
+    rows, _, y = with_outliers()
+    deltas = [
+        OutputKernelRegressorCV(
+            structures="identity", loss="huber", alphas=2, normalize_y=False
+        )
+        .fit(rows, factor * y)
+        .loss_.delta
+        for factor in (1.0, unit)
+    ]
+    assert_allclose(deltas[1], unit * deltas[0], rtol=1e-3)
+
+
 def test_without_a_learned_kernel_a_delta_left_open_is_that_of_the_spread():
     rows, _, y = with_outliers()
     search = OutputKernelRegressorCV("rbf", "identity", loss="huber", alphas=[0.1])
@@ -181,5 +200,8 @@ def test_without_a_learned_kernel_a_delta_left_open_is_that_of_the_spread():
     ("size", "delta"), [(0.0, 0.2), (0.1, 0.2), (0.4, 0.54), (1.0, 1.35), (3.0, 1.35)]
 )
 def test_delta_is_in_proportion_to_errors(size, delta):
-    assert Huber().for_errors(size).delta == pytest.approx(delta)
-    assert Huber(0.7).for_errors(size).delta == 0.7
+    assert Huber().for_errors(size, 1.0).delta == pytest.approx(delta)
+    # in the units of targets
+    assert Huber().for_errors(5 * size, 5.0).delta == pytest.approx(5 * delta)
+    assert Huber().for_errors(0.0, 0.0).delta is None
+    assert Huber(0.7).for_errors(size, 1.0).delta == 0.7

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from okl.cli.groups import Groups
+from okl.cli.truth import column_means
 
 # The standard errors beyond which a change is clear, for one of several outputs and for
 # all of them together; and the least change that is.
@@ -76,7 +77,7 @@ class Change:
         """
         scale = np.ones(others.shape[1])
         if not in_one_unit:
-            scale = np.nanmean(others, axis=0)
+            scale = column_means(others)
             scale = np.where(scale > 0, scale, 1.0)
         neither = np.isnan(errors) | np.isnan(others)
         n = (~neither).sum(axis=1)

@@ -122,7 +122,7 @@ class HeldOutClasses:
         wrong = true != found
         related = wrong & (common_depths(tree, true, found) > 0)
         if not wrong.any():
-            return ["None: every row that was held out is recognised."]
+            return ["None: every row is recognised."]
         said = [
             f"{related.sum()} of {wrong.sum()} errors are between related classes, "
             "those below the same child of the root."

@@ -38,7 +38,7 @@ def kinds_of(table: pd.DataFrame) -> dict[str, Kind]:
         raise UserError(
             f"cannot use the columns {listing(refused)}; expected numbers, True and "
             "False, or text. Convert them (a date to days since another, say), or "
-            "leave them out by --ignore."
+            "leave them out (--ignore of okl fit and impute)."
         )
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
@@ -93,9 +93,9 @@ def check_complete(
     if incomplete:
         raise UserError(
             f"missing or infinite values in {listing(incomplete)}; rows count from 1 "
-            "below the names. Fill them, or give --skip-incomplete, which leaves such "
-            "rows out; okl fit leaves columns out by --ignore. Text such as NA, None "
-            "or null counts as missing in CSV files."
+            "below the names. Fill them, or leave out such rows (--skip-incomplete of "
+            "okl fit, predict and evaluate) or columns (--ignore of okl fit and "
+            "impute). Text such as NA, None or null counts as missing in CSV files."
         )
     if large:
         raise UserError(

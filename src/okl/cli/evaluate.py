@@ -33,6 +33,7 @@ from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.metrics import log_loss
 
 _LEVELS = (0.5, 0.8, 0.95)
+_ROUNDING = 1e-9
 
 
 def evaluate_table(
@@ -110,15 +111,15 @@ def _observed(
     targets = plain(table, model.targets, list(model.targets))
     # `plain` writes what is missing as text
     targets = targets.mask(table[list(model.targets)].isna())
-    if not is_regressor(model.pipeline):
-        check_task("classification", targets, model.targets)
     there = targets.notna().any(axis=1)
     if not there.any():
         raise UserError(f"the targets {listing(model.targets)} are empty in every row.")
     if not there.all():
         note(f"left out: {int((~there).sum())} of {len(table)} rows without a target")
-    table = table[there].reset_index(drop=True)
-    return table, targets[there].reset_index(drop=True)
+    table, targets = table[there], targets[there]
+    if not is_regressor(model.pipeline):
+        check_task("classification", targets, model.targets)
+    return table.reset_index(drop=True), targets.reset_index(drop=True)
 
 
 def _evaluated(
@@ -135,6 +136,8 @@ def _evaluated(
         y, predictions = _as_in_the_fit(model, y[:, 0]), predictions[:, 0]
     outputs, task = names, model.task_of(table)
     if task is not None:
+        # 1 of a table with whole numbers is 1.0 of one with 2.5
+        task = task.astype(final.output_names_.dtype)
         outputs = [str(name) for name in final.output_names_]
     elif one_class:
         outputs = [str(name) for name in final.classes_]
@@ -166,10 +169,10 @@ def _of_numbers(
     if found is not None:
         deviations = found[[f"{name}_std" for name in names]].to_numpy()
         away = np.abs(truth.y - predictions.astype(np.float64))
-        away /= deviations
+        rounding = _ROUNDING * np.abs(truth.y)
         seen = ~np.isnan(errors)
         for level in _LEVELS:
-            inside = away <= stats.norm.ppf((1 + level) / 2)
+            inside = away <= stats.norm.ppf((1 + level) / 2) * deviations + rounding
             # with tasks there is one column of targets
             share = np.where(seen, np.broadcast_to(inside, seen.shape), np.nan)
             name = f"in {level:.0%}"
@@ -209,10 +212,11 @@ def _of_answers(
             )
         if p is not None and known.any():
             loss = _log_loss(truth.y[known].astype(str), p[known], classes)
-            entropy = stats.entropy(counts)
+            of_known = np.unique(truth.y[known].astype(str), return_counts=True)[1]
+            entropy = stats.entropy(of_known)
             remarks.append(
                 f"The log loss of a row is {loss:.4f}; that of always giving the "
-                f"frequencies of this table {entropy:.4f}."
+                f"frequencies of these rows {entropy:.4f}."
             )
         if model.class_tree is not None and known.all():
             held_out = HeldOutClasses(

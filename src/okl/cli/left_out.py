@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
 import pandas as pd
 
 from okl.cli.errors import UserError, listing
@@ -68,7 +69,8 @@ def incomplete_rows(
     UserError
         If all do.
     """
-    absent = table[list(names)].isna()
+    some = table[list(names)]
+    absent = some.isna() | some.isin([np.inf, -np.inf])
     incomplete = absent.any(axis=1)
     counts = absent.sum()
     named = listing(f"{name} ({n})" for name, n in counts[counts > 0].items())

@@ -22,7 +22,7 @@ from okl.cli.change import CLEAR, Change
 from okl.cli.errors import listing, shown
 from okl.cli.groups import Groups
 from okl.cli.layout import WIDTH, aligned
-from okl.cli.truth import Truth
+from okl.cli.truth import Truth, mean_of_known
 
 # The most outputs that the report lists.
 _MOST_OUTPUTS = 20
@@ -50,6 +50,8 @@ class ComparedOutputs:
         The change of the error of all outputs from the saved model to ridge.
     poor : array of bool (n_outputs,)
         Whether the constant of the training rows is as good for an output of numbers.
+    in_groups : bool
+        Whether rows are held out in groups.
     """
 
     truth: Truth
@@ -60,6 +62,7 @@ class ComparedOutputs:
     change: Change | None
     to_ridge: Change | None
     poor: np.ndarray
+    in_groups: bool = False
 
     @classmethod
     def of(
@@ -75,23 +78,29 @@ class ComparedOutputs:
 
         Constants are those of the training rows, for numbers.
         """
-        errors = [truth.errors(found) for found in predictions.values()]
+        found = _on_the_same_rows({**predictions, **rivals}, predictions)
+        scores = {name: truth.scores(one) for name, one in found.items()}
+        known = np.isfinite(list(scores.values())).all(axis=0)
+        errors = [truth.errors(found[name]) for name in predictions]
         to_ridge = None
         if "ridge" in rivals:
-            own, other = truth.errors(predictions[saved]), truth.errors(rivals["ridge"])
+            own, other = truth.errors(found[saved]), truth.errors(found["ridge"])
             to_ridge = Change.overall(other, own, groups, truth.in_one_unit)
         return cls(
             truth,
-            {name: truth.scores(found) for name, found in predictions.items()},
-            {name: truth.scores(found) for name, found in rivals.items()},
+            {name: scores[name] for name in predictions},
+            {name: scores[name] for name in rivals},
             {
-                name: truth.overall(found)
-                for name, found in (*predictions.items(), *rivals.items())
+                name: truth.overall(one)
+                if truth.row_has_one_output
+                else mean_of_known(scores[name][known])
+                for name, one in found.items()
             },
             saved,
             Change.of(errors[1], errors[0], groups) if len(errors) == 2 else None,
             to_ridge,
-            cls._poor(truth, predictions[saved], constants),
+            cls._poor(truth, found[saved], constants),
+            groups is not None,
         )
 
     @staticmethod
@@ -182,8 +191,8 @@ class ComparedOutputs:
             if self.to_ridge.is_clearly_less():
                 said.append(
                     "It predicts better than the saved model, with "
-                    f"{self.to_ridge.of_output(0)} of {self.truth.error_name}; "
-                    "--kernel linear --alpha-per-output fits such models."
+                    f"{self.to_ridge.of_output(0)} of {self.truth.error_name}"
+                    f"{self._advice()}."
                 )
         if self.truth.one_class:
             (common, count), *_ = Counter(self.truth.y.tolist()).most_common(1)
@@ -195,6 +204,13 @@ class ComparedOutputs:
         if "most frequent" in self.rivals:
             said.append("most frequent is the commoner answer of each label.")
         return " ".join(said)
+
+    def _advice(self) -> str:
+        """Say how to fit models like ridge, where that is possible."""
+        if self.truth.task is not None:
+            return ""
+        own = "" if self.truth.one_class or self.in_groups else " --alpha-per-output"
+        return f"; --kernel linear{own} fits models that are linear as well"
 
     def _at_best_a_constant(self) -> str:
         """Name the outputs of numbers that are predicted no better than a constant."""
@@ -225,3 +241,15 @@ class ComparedOutputs:
 
 def _score(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:.4f}"
+
+
+def _on_the_same_rows(
+    predictions: Mapping[str, Any], needed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return predictions, NaN where one of the needed ones is missing."""
+    missing = [one != one for one in needed.values()]  # noqa: PLR0124  (NaN)
+    unknown = np.any(missing, axis=0)
+    return {
+        name: np.where(unknown, np.nan, one.reshape(unknown.shape))
+        for name, one in predictions.items()
+    }

@@ -12,7 +12,7 @@ from okl.cli.errors import UserError, listing
 from okl.cli.left_out import incomplete_rows, without_empty_rows
 from okl.cli.staging import staged_file
 from okl.cli.storage import load_model
-from okl.cli.tables import check_writable, read_table, write_table
+from okl.cli.tables import check_writable, read_cells, read_table, write_table
 from okl.cli.targets import choose_columns
 from okl.cli.text_format import AS_BY_NAME, TextFormat
 
@@ -89,7 +89,6 @@ def predict_table(
         if model.task_column is not None:
             known.add(model.task_column[0])
         keep = choose_columns(list(table), kept, "--keep")
-        _check_distinct(keep, model.targets)
         unknown = [name for name in table if name not in known and name not in keep]
         if std or interval is not None:
             model.check_std()
@@ -102,18 +101,26 @@ def predict_table(
         else:
             predictions = answer_table(model, rows, asked)
         # rows that are left out have empty cells
+        _check_distinct(keep, predictions)
+        if len(rows) < len(table):  # whole numbers stay whole beside empty cells
+            predictions = predictions.convert_dtypes(
+                convert_string=False, convert_floating=False
+            )
         predictions = predictions.set_axis(rows.index).reindex(table.index)
-        predictions = pd.concat([table[keep], predictions], axis=1)
+        if keep:
+            cells = read_cells(table_path, written)
+            as_written = table if cells is None else cells.set_axis(list(table), axis=1)
+            predictions = pd.concat([as_written[keep], predictions], axis=1)
         if unknown:
             note(f"ignored columns that the model does not know: {listing(unknown)}")
         write_table(predictions, file, written)
     return predictions
 
 
-def _check_distinct(kept: Iterable[str], targets: Iterable[str]) -> None:
-    both = sorted({*kept} & {*targets})
+def _check_distinct(kept: Iterable[str], predicted: Iterable[str]) -> None:
+    both = sorted({*kept} & {*predicted})
     if both:
         raise UserError(
-            f"--keep {both[0]} is predicted, and would be there twice; leave it out, "
-            "or rename it in the table."
+            f"--keep {both[0]} is also the name of a column of predictions, and would "
+            "be there twice; leave it out, or rename it in the table."
         )

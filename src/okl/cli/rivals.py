@@ -20,11 +20,12 @@ import numpy as np
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold
 
-from okl.cli.truth import Truth, mean_of_known
+from okl.cli.truth import Truth, column_means, mean_of_known
 from okl.estimators.score_of_numbers import R2
 from okl.selection.folds import N_FOLDS, Folds
 
 _ALPHAS = np.logspace(-3, 5, 17)
+_SCORING = "neg_mean_squared_error"  # R^2 is none of a part of one row
 _MOST_NUMBERS = 2e7  # of the encoded columns, with those of tasks
 
 
@@ -44,7 +45,7 @@ def rivals_of(
     if truth.measure is None and not truth.row_has_one_output:
         values = np.full(targets.shape, np.nan)
         for train, test in folds:
-            values[test] = np.nanmean(targets[train], axis=0)
+            values[test] = column_means(targets[train])
         found["most frequent"] = _answers(truth, values, of_classes)
     return found
 
@@ -100,7 +101,7 @@ def _constant(truth: Truth, targets: np.ndarray) -> np.ndarray:
     """Return the mean, or the quantile that is predicted, of each column."""
     quantile = None if truth.measure is None else truth.measure.quantile
     if quantile is None:
-        return np.asarray(np.nanmean(targets, axis=0))
+        return column_means(targets)
     return np.asarray(np.nanquantile(targets, quantile, axis=0))
 
 
@@ -146,7 +147,7 @@ def _ridge(
         if groups is not None and (n_groups := len(np.unique(groups[rows]))) > 1:
             parts = GroupKFold(min(n_groups, N_FOLDS))
             folds = list(parts.split(X[rows], groups=groups[rows]))
-            model = RidgeCV(_ALPHAS, cv=folds)
+            model = RidgeCV(_ALPHAS, cv=folds, scoring=_SCORING)
         model.fit(X[rows], Y[np.ix_(rows, columns)])
         values[:, columns] = model.predict(asked).reshape(len(asked), -1)
     return values

@@ -102,6 +102,11 @@ def read_table(
             types_of: dict[str, Any] = {"dtype": dict.fromkeys(text_columns, str)}
             separator = written.separator_of(path, suffix)
             types_of |= {"decimal": written.decimal}
+            if written.separator is None:
+                with _opened(path, "rb") as lines:
+                    check_encoding(path, lines)
+                with _lines(path) as lines:
+                    check_separator(path, lines, separator)
             table = _read_text(path, separator, types_of)
             if table.iloc[:, -1].isna().any():  # so it is where a line is too short
                 with _lines(path) as lines:
@@ -217,8 +222,6 @@ def _read_text(path: Path, separator: str, types_of: dict[str, Any]) -> pd.DataF
             f"{path} is empty; expected a header and at least one row."
         ) from None
     _check_names(path, list(filter(None, names.iloc[0])))
-    with _lines(path) as lines:
-        check_separator(path, lines, separator)
     with warnings.catch_warnings():
         # pandas only warns of cells beyond the header, and leaves them out.
         warnings.simplefilter("error", pd.errors.ParserWarning)

@@ -108,6 +108,8 @@ def check_separator(path: Path, lines: Iterable[str], separator: str) -> None:
         The one of the format.
     """
     first = [line for line in islice(lines, 50) if line.strip()][:2]
+    if not first:
+        return
     names, *below = _sizes(first, separator)
     own_fits = below == [names]
     for other, (name, option) in _OTHERS.items():

@@ -98,10 +98,17 @@ class Truth:
         if self.measure is None:
             wrong = np.nansum(errors, axis=0) / np.maximum(counts, 1)
             return np.where(counts > 0, 1 - wrong, np.nan)
-        if counts.max() < 2:
-            return np.full(len(self.outputs), np.nan)
-        options = {"task": self.task, "multioutput": "raw_values"}
-        return np.asarray(self.measure(*self._known(predictions), **options))
+        if self.task is None:
+            if counts.max() < 2:
+                return np.full(len(self.outputs), np.nan)
+            known = self._known(predictions)
+            return np.asarray(self.measure(*known, multioutput="raw_values"))
+        scores, names = np.full(len(self.outputs), np.nan), self.task.astype(str)
+        y, found = self._known(predictions)
+        for j in np.flatnonzero(counts > 1).tolist():
+            own = names == str(self.outputs[j])
+            scores[j] = self.measure(y[own], found[own])
+        return scores
 
     def overall(self, predictions: Any) -> float:
         """Return the score of all outputs."""
@@ -148,3 +155,11 @@ def mean_of_known(values: np.ndarray) -> float:
     """Return the mean of what is not missing; NaN if nothing is there."""
     there = values[~np.isnan(values)]
     return float(there.mean()) if len(there) else np.nan
+
+
+def column_means(values: np.ndarray) -> np.ndarray:
+    """Return the mean of what is not missing in each column; NaN if nothing is."""
+    there = ~np.isnan(values)
+    counts = there.sum(axis=0)
+    total = np.where(there, values, 0.0).sum(axis=0)
+    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)

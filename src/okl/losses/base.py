@@ -84,8 +84,9 @@ class Loss(Component, ABC):
           the intercept is free;
         - ``"robust"``: a target far away counts at most in proportion to its error;
           targets are normalised by quantiles, which it moves little;
-        - ``"adaptive"``: a parameter may be left to the data, and ``for_errors(size)``
-          is the loss for errors of that typical size;
+        - ``"adaptive"``: a parameter may be left to the data, and ``for_errors(size,
+          spread)`` is the loss for errors of that typical size, of targets with that
+          spread;
         - ``"active"``: the second derivative is diagonal, and zero at most entries;
         - ``"linear_dual"``: targets are signs, and the conjugate is linear between
           bounds, so that the dual of each output is that of a support vector machine;

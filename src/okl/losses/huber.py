@@ -31,8 +31,9 @@ class Huber(Separable):
         ``normalize_y=False`` it is in the units of the targets. None is 1.35, at which
         the median of normal errors is estimated with 95 % of the precision of their
         mean; `OutputKernelRegressorCV` that learns a kernel takes 1.35 times the
-        typical size of errors instead (``loss_``), at least 0.2 and at most 1.35: where
-        most of the spread is explained, an outlier is known by less.
+        typical size of errors instead (``loss_``), at least 0.2 and at most 1.35 times
+        that of targets: where most of the spread is explained, an outlier is known by
+        less.
     """
 
     name: ClassVar[str | None] = "huber"
@@ -49,11 +50,14 @@ class Huber(Separable):
         if self.delta is not None:
             check_positive(self.delta, "delta")
 
-    def for_errors(self, size: float) -> Huber:
-        """Return the loss with a delta in proportion to errors, if none was given."""
-        if self.delta is not None:
+    def for_errors(self, size: float, spread: float) -> Huber:
+        """Return the loss with a delta in proportion to errors, if none was given.
+
+        Both are standard deviations, of the errors and of the targets.
+        """
+        if self.delta is not None or spread <= 0:
             return self
-        return Huber(min(max(_OF_NORMAL * size, _LEAST), _OF_NORMAL))
+        return Huber(min(max(_OF_NORMAL * size, _LEAST * spread), _OF_NORMAL * spread))
 
     @property
     def scored_quantile(self) -> float:

@@ -64,6 +64,8 @@ def _holds_dates(kind: Any, cells: Any) -> bool:
     if getattr(kind, "kind", "") != "O":
         return False
     first = next((cell for cell in cells if not is_missing(cell)), None)
+    if isinstance(first, np.datetime64 | np.timedelta64):
+        return True
     return any(hasattr(first, name) for name in ("year", "hour", "total_seconds"))
 
 

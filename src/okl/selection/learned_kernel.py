@@ -30,7 +30,12 @@ from okl.selection.kernel_of_folds import kernel_of_folds
 from okl.selection.learning import learn
 from okl.selection.likeliest_kernel import likeliest_kernel
 from okl.selection.linear_plus import scaled
-from okl.selection.outliers import near_medians, near_predictions, typical_error
+from okl.selection.outliers import (
+    near_medians,
+    near_predictions,
+    typical_distance,
+    typical_error,
+)
 from okl.selection.path import largest_alpha
 from okl.selection.sensitivity import shares_of_columns
 from okl.selection.standard_columns import StandardColumns
@@ -64,15 +69,16 @@ class LearnedKernel:
         structure that it was learned with, which is independent outputs at first.
     standard : StandardKernel or None
         What it was made of; None for a kernel that was named.
-    error : float or None
-        The typical size of the errors of predictions, for losses that bear outliers.
+    errors : tuple of two float, or None
+        The typical sizes of the errors of predictions, and of targets about their
+        medians, for losses that bear outliers.
     """
 
     kernel: Kernel
     relevances: np.ndarray | None
     smallest: float
     standard: StandardKernel | None = None
-    error: float | None = None
+    errors: tuple[float, float] | None = None
 
 
 def learn_kernel(
@@ -128,7 +134,7 @@ def learn_kernel(
     error = typical_error(
         observed, nearer, found.kernel, X, noise, fit_intercept=fit_intercept
     )
-    return replace(found, error=error)
+    return replace(found, errors=(error, typical_distance(observed)))
 
 
 def _learned(

@@ -61,6 +61,15 @@ def near_predictions(
     return _near(observed, centres, _OF_PREDICTION)
 
 
+def typical_distance(observed: Observed) -> float:
+    """Return the standard deviation of normal targets as far from their median.
+
+    That is the median distance from it, of all outputs.
+    """
+    medians = weighted_quantile(observed.targets, 0.5, observed.weights)
+    return _typical(observed, medians)
+
+
 def typical_error(
     observed: Observed,
     near: Observed,
@@ -76,6 +85,11 @@ def typical_error(
     they are, of all outputs.
     """
     centres = _predictions(near, kernel, X, alpha, fit_intercept=fit_intercept)
+    return _typical(observed, centres)
+
+
+def _typical(observed: Observed, centres: np.ndarray) -> float:
+    """Return the standard deviation of normal errors with the median size of these."""
     errors = np.abs(observed.targets - centres)
     weights = observed.weights
     if weights is not None:

@@ -127,8 +127,8 @@ def why_not_learnable(observed: Observed) -> str:
             f"no output that varies was observed in at least {_FEWEST} rows that differ"
         )
     return (
-        f"no label has both values in the training rows of each of the {N_FOLDS} folds "
-        "used to learn a kernel"
+        "no label has both values in the training rows of each of the folds used to "
+        "learn a kernel"
     )
 
 

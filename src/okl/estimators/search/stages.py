@@ -197,11 +197,11 @@ class Search:
     ) -> Experiment:
         """Return an experiment whose paths, and loss, suit the learned kernels."""
         learned = min(one.smallest for one in found)
-        errors = [one.error for one in found if one.error is not None]
+        errors = [one.errors for one in found if one.errors is not None]
         targets = experiment.targets
         loss: Any = targets.observed.loss
         if errors and "adaptive" in loss.capabilities:
-            targets = targets.with_loss(loss.for_errors(min(errors)))
+            targets = targets.with_loss(loss.for_errors(*min(errors)))
         return replace(
             experiment, targets=targets, eps=self._reaching(learned), learned=learned
         )
