@@ -417,6 +417,9 @@ def test_errors_of_data():
     wide = OutputKernelRegressor(Gaussian(np.ones(4)), "identity")
     with pytest.raises(ValueError, match=r"kernel__gamma\[3\].*constant"):
         GradientSearchCV(wide).fit(constant, Y)
+    frame = pd.DataFrame(constant, columns=["a", "b", "c", "same"])
+    with pytest.raises(ValueError, match=r"gamma\[3\], of the column 'same', has no"):
+        GradientSearchCV(wide).fit(frame, Y)
     with pytest.raises(ValueError, match="unexpected metadata"):
         GradientSearchCV(ISOTROPIC).fit(X, Y, other=1)
 

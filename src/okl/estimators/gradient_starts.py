@@ -182,6 +182,7 @@ def starts_of(
         "row_weights": weights,
         "max_iter": search.max_iter,
         "budget": memory_budget(model.max_memory),
+        "columns": names,
     }
     return Starts(
         X, observed, start, criterion, options, search.max_time, search.n_jobs

@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from okl.kernels import Kernel, PerOutput, Row
+from okl.kernels import Kernel, PerOutput
 from okl.numerics.memory import keep_freed_memory, require_memory
 from okl.parameters import Hyperparameter, HyperparameterSpace, LogNormal
 from okl.problems import Observed
 from okl.selection.criteria import Criterion
 from okl.selection.criteria.base import Value
 from okl.selection.descent import Descent, Record, Watch
-from okl.selection.differences import MOST
 from okl.selection.model import Model
 from okl.selection.objective import Objective
+from okl.selection.space_checks import check_objective, check_space
 from okl.structures import Structure
 
 # Standard deviation of log alpha, and how many of them its bounds are away; and of what
@@ -102,6 +102,7 @@ def learn(
     budget: float = float("inf"),
     all_matter: bool = True,
     near: bool = False,
+    columns: Sequence[str] | None = None,
 ) -> Learned:
     """Minimise a criterion over the coordinates of hyperparameters.
 
@@ -144,6 +145,8 @@ def learn(
         move one that has none there.
     near : bool, default=False
         Whether the search starts near its end, and the first step is to be short.
+    columns : sequence of str, optional
+        The names of the columns of X, for messages.
 
     Returns
     -------
@@ -175,8 +178,8 @@ def learn(
         _require_memory(model, n_samples, order, budget)
         keep_freed_memory(_OF_CRITERION * 8 * order**2)
     if all_matter:
-        _check_space(space, model, X, observed.n_outputs)
-    _check_objective(objective, observed.n_outputs)
+        check_space(space, model, X, observed.n_outputs, columns)
+    check_objective(objective, observed.n_outputs)
     first = space.start if rng is None else space.draw(rng)
     descent = Descent(objective, first, start, max_time, watch)
     success, message = descent.run(max_iter, near=near)
@@ -217,58 +220,6 @@ def _hyperparameters(
     if np.ndim(alpha):
         prior = LogNormal(np.log(centre), _OWN_STD, shared_std=_ALPHA_STD)
     return [*found, Hyperparameter("alpha", alpha, bounds, prior)]
-
-
-def _check_space(
-    space: HyperparameterSpace, model: Model, X: Any, n_outputs: int
-) -> None:
-    """Raise ValueError if nothing is learned, or something without influence."""
-    if space.size == 0:
-        raise ValueError(
-            f"There is nothing to learn: no continuous parameter of {model}, nor "
-            "alpha, is among the parameters. Name one, or fit "
-            "without a search."
-        )
-    left, right = np.random.default_rng(0).standard_normal((2, X.shape[0], n_outputs))
-    slopes: dict[str, Any] = {name: 1.0 for name in space.names}
-    slopes |= model.of_kernels(
-        [
-            {} if isinstance(term.kernel, Row) else term.kernel.gradient(X, left, right)
-            for term in model.terms
-        ]
-    )
-    # where the kernel matrix does not depend on a parameter, ``moved`` has other values
-    still = space.unpack(np.zeros(space.size))
-    moved = space.unpack((space.gradient(slopes) == 0).astype(np.float64))
-    for name, value in moved.items():
-        entries = np.flatnonzero(np.asarray(value) != still[name])
-        if not len(entries):
-            continue
-        one = f"{name}[{entries[0]}]" if np.ndim(value) else name
-        raise ValueError(
-            f"{one} has no influence on the kernel matrix where the search starts "
-            f"({len(entries)} such entries in {name}): the columns of X that it "
-            "belongs to are constant, or its starting value is far from their scale. "
-            "Drop constant columns, start from another value, or keep it fixed by "
-            f"parameters={{{name!r}: 'fixed'}}."
-        )
-
-
-def _check_objective(objective: Objective, n_outputs: int) -> None:
-    """Raise ValueError if it leaves what is valid, or would cost too much."""
-    space, structure = objective.space, objective.model.judged_structure
-    for corner in space.bounds.T:
-        objective.at(corner).judged_structure.validate(n_outputs)
-    if space.size > MOST and not objective.differentiates:
-        raise ValueError(
-            f"The L of {structure} is learned, and the derivative of held-out scores "
-            f"is not available for it: finite differences in {space.size} parameters "
-            f"({', '.join(space.names)}) would take {2 * space.size + 1} times the "
-            f"fits of all folds for each gradient. At most {MOST} can be learned this "
-            "way: name fewer as parameters, tie those of an array, or first learn the "
-            "kernel with a structure that fixes L, such as 'identity', or with "
-            "'frobenius'."
-        )
 
 
 def n_arrays(kernels: Iterable[Kernel]) -> int:
