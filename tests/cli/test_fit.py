@@ -532,12 +532,14 @@ def test_a_second_fit_replaces_the_first_and_keeps_other_files(
     out.mkdir()
     (out / "notes.txt").write_text("mine")
     (out / "report.txt").write_text("old")
-    okl("fit", related_csv, "--target", "y_[ab]", "--out", out, *SMALL)
+    first = okl("fit", related_csv, "--target", "y_[ab]", "--out", out, *SMALL)
+    assert "earlier fit" not in first.stderr
     assert (out / "notes.txt").read_text() == "mine"
     assert "report of a fit" in (out / "report.txt").read_text()
     assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}
     # one output has no relations: the pictures of the first fit are not of this one
-    okl("fit", related_csv, "--target", "y_a", "--out", out, *SMALL)
+    again = okl("fit", related_csv, "--target", "y_a", "--out", out, *SMALL)
+    assert "out has results of an earlier fit, which are going to" in again.stderr
     found = {path.name for path in out.iterdir()}
     assert found == {*FILES, "notes.txt"} - {*OF_RELATIONS}
     assert "output_graph.png" not in (out / "report.txt").read_text()

@@ -174,6 +174,21 @@ def test_a_delta_that_is_left_open_is_that_of_the_errors():
     assert errors[0] < 0.85 * errors[1]
 
 
+def test_of_several_kernels_the_best_one_tells_how_large_errors_are():
+    rows, _, y = with_outliers()
+    rows = np.hstack([rows, rows**2])
+    y = y + rows[:, 3:5] - 1
+    deltas = [
+        OutputKernelRegressorCV(
+            structures="identity", loss="huber", alphas=2, kernels=kernels
+        )
+        .fit(rows[:60], y[:60])
+        .loss_.delta
+        for kernels in (["auto"], [Learnable(Gaussian(1e-4)), "auto"])
+    ]
+    assert deltas[1] <= deltas[0]
+
+
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
 def test_targets_that_are_not_normalised_have_a_delta_in_their_unit(unit):
     rows, _, y = with_outliers()

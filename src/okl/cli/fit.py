@@ -40,6 +40,8 @@ from okl.cli.text_format import AS_BY_NAME, TextFormat
 from okl.cli.verdict import to_keep
 from okl.selection.folds import N_FOLDS
 
+_MODEL = "model.skops"
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -166,6 +168,8 @@ def fit_table(
         in_tree=in_tree,
     )
     class_tree, optional = None, [SURENESS_FILE, *TREE_FILES, *OF_RELATIONS]
+    if (out / _MODEL).exists():
+        note(f"{out} has results of an earlier fit, which are going to be replaced")
     with staged_folder(out, may_be=optional) as folder:
         roles = Roles(targets, task_column, group_column, ignored)
         cells = _read(table, roles, task, written, in_tree=in_tree)
@@ -202,7 +206,7 @@ def fit_table(
         ]
         kept = to_keep(outcome)
         model = models[outcome.candidates.index(kept)]
-        save_model(model, folder / "model.skops")
+        save_model(model, folder / _MODEL)
         report = write_results(
             folder, table.name, data, X, outcome, kept, model, stability, note
         )
