@@ -163,6 +163,11 @@ def test_columns_may_be_kept_beside_predictions(okl, related, tmp_path):
     table.assign(who=[*codes, ""]).to_csv(path, index=False)
     okl(*arguments, "--keep", "who")
     assert pd.read_csv(tmp_path / "p.csv", dtype=str)["who"].tolist()[:119] == codes
+    # a column without a name or cells, as where lines end with a comma
+    path.write_text("".join(f"{line},\n" for line in path.read_text().splitlines()))
+    result = okl(*arguments, "--keep", "who")
+    assert result.exit_code == 0, result.stderr
+    assert pd.read_csv(tmp_path / "p.csv", dtype=str)["who"].tolist()[:119] == codes
 
 
 def test_decimal_commas_in_numbers_have_a_remedy(okl, fitted, related, tmp_path):

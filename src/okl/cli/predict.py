@@ -109,7 +109,7 @@ def predict_table(
         predictions = predictions.set_axis(rows.index).reindex(table.index)
         if keep:
             cells = read_cells(table_path, written)
-            as_written = table if cells is None else cells.set_axis(list(table), axis=1)
+            as_written = table if cells is None else cells
             predictions = pd.concat([as_written[keep], predictions], axis=1)
         if unknown:
             note(f"ignored columns that the model does not know: {listing(unknown)}")
