@@ -185,6 +185,11 @@ def test_classes_in_a_tree(okl, related, tmp_path):
     model, test = fitted_to(okl, table, tmp_path, *options)
     page = evaluate_table(model, test)
     assert "Accuracy by level" in page
+    # classes of a tree are in its order
+    p = load_model(model).probabilities(table[80:].reset_index(drop=True))
+    names = load_model(model).pipeline[-1].classes_.tolist()
+    own = p[np.arange(40), [names.index(kind) for kind in table["kind"][80:]]]
+    assert f"The log loss of a row is {-np.mean(np.log(own)):.4f};" in page
     assert "Largest confusions between relatives" in page
     table[80:].assign(kind="a/Lima").to_csv(test, index=False)
     with pytest.raises(UserError, match="not those of the tree of the fit"):

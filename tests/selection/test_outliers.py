@@ -10,7 +10,12 @@ from okl.kernels import Gaussian, Learnable
 from okl.losses import Huber, Quantile, Squared
 from okl.problems import Observed
 from okl.selection.learned_kernel import learn_kernel
-from okl.selection.outliers import near_medians, near_predictions, typical_error
+from okl.selection.outliers import (
+    near_medians,
+    near_predictions,
+    predicted_without,
+    typical_error,
+)
 from tests.covering import later
 from tests.samples import draw
 
@@ -86,31 +91,30 @@ def test_they_are_near_what_is_predicted_without_their_rows(weights, fit_interce
 @pytest.mark.parametrize("weights", [None, SEEN], ids=["", "missing"])
 def test_the_typical_error_is_that_of_the_middle_half(weights):
     near = Observed(CLEAN, Squared(), weights)
-    huge = Observed(CLEAN + 1e9, Huber(), weights)
-    how = (near, KERNEL, X, ALPHA)
+    centres = predicted_without(near, KERNEL, X, ALPHA, fit_intercept=True)
+
+    def size(targets, counted=weights):
+        return typical_error(Observed(targets, Huber(), counted), centres)
+
     # targets that are moved far away by a known amount have errors of that size
-    found = typical_error(huge, *how, fit_intercept=True)
-    assert found == pytest.approx(1e9 / 0.6745, rel=1e-6)
+    assert size(CLEAN + 1e9) == pytest.approx(1e9 / 0.6745, rel=1e-6)
     some = np.where(weights > 0, CLEAN, 1e9) if weights is not None else CLEAN
-    clean = typical_error(Observed(some, Huber(), weights), *how, fit_intercept=True)
+    clean = size(some)
     assert 0.1 < clean < 0.5
     if weights is not None:  # of most targets of one output
         rare = weights * (np.arange(M) > 0) + (np.arange(N) % 3 == 0)[:, None]
         rare = np.minimum(rare, 1.0)
-        most = Observed(np.where(rare > 0, CLEAN, 1e9), Huber(), rare)
-        assert typical_error(most, *how, fit_intercept=True) < 0.5
-    few = np.where(FAR, 1e9, some)
-    found = typical_error(Observed(few, Huber(), weights), *how, fit_intercept=True)
-    assert clean <= found < 1.3 * clean
+        assert size(np.where(rare > 0, CLEAN, 1e9), rare) < 0.5
+    assert clean <= size(np.where(FAR, 1e9, some)) < 1.3 * clean
 
 
-def test_of_normal_errors_it_is_their_deviation():
+def test_of_normal_targets_it_is_their_deviation():
     rng = np.random.default_rng(3)
-    flat = Observed(1e-6 * rng.normal(size=(600, 1)), Squared())
-    errors = Observed(0.3 * rng.normal(size=(600, 1)), Huber())
-    rows = rng.normal(size=(600, 1))
-    size = typical_error(errors, flat, KERNEL, rows, 1.0, fit_intercept=False)
-    assert size == pytest.approx(0.3, rel=0.1)
+    means = 10.0 * np.arange(3)
+    targets = means + 0.3 * rng.normal(size=(600, 3))
+    for centres in (None, np.broadcast_to(means, targets.shape)):
+        size = typical_error(Observed(targets, Huber()), centres)
+        assert size == pytest.approx(0.3, rel=0.1)
 
 
 @pytest.mark.parametrize("learnable", [Learnable(), Learnable(KERNEL)], ids=repr)

@@ -18,6 +18,7 @@ import pandas as pd
 from scipy import stats
 from sklearn.base import is_regressor
 
+from okl import ClassTree
 from okl.cli.class_tree_report import HeldOutClasses
 from okl.cli.columns import kind_of, plain
 from okl.cli.errors import UserError, listing, refusing, shown
@@ -28,7 +29,7 @@ from okl.cli.table_scores import TableScores
 from okl.cli.tables import read_table
 from okl.cli.targets import check_task
 from okl.cli.text_format import AS_BY_NAME, TextFormat
-from okl.cli.truth import Truth, mean_of_known
+from okl.cli.truth import Truth, column_means, mean_of_known
 from okl.estimators.score_of_numbers import ScoreOfNumbers
 from okl.metrics import log_loss
 
@@ -155,7 +156,7 @@ def _of_numbers(
     errors, measure = truth.errors(predictions), truth.measure
     assert measure is not None
     root = measure.quantile is None
-    size = np.array([mean_of_known(column) for column in errors.T])
+    size = column_means(errors)
     sizes = {"RMSE": np.sqrt(size)} if root else {measure.error_name: size}
     columns = {
         truth.score_name: truth.scores(predictions),
@@ -176,67 +177,73 @@ def _of_numbers(
             # with tasks there is one column of targets
             share = np.where(seen, np.broadcast_to(inside, seen.shape), np.nan)
             name = f"in {level:.0%}"
-            columns[name] = np.array([mean_of_known(column) for column in share.T])
+            columns[name] = column_means(share)
             overall[name] = mean_of_known(share.ravel())
         remarks.append(
             "in 95% is the share of targets that lie in the interval of 95% around "
             "their predictions."
         )
-    return TableScores(truth, predictions, columns, sizes, overall, remarks, [])
+    return TableScores(truth, columns, sizes, overall, remarks, [])
 
 
 def _of_answers(
     truth: Truth, predictions: Any, p: np.ndarray | None, model: TableModel
 ) -> TableScores:
     """Evaluate classes or labels, with their probabilities if there are any."""
-    errors, final = truth.errors(predictions), model.pipeline[-1]
     columns = {
         truth.score_name: truth.scores(predictions),
-        "rows": (~np.isnan(errors)).sum(axis=0),
+        "rows": (~np.isnan(truth.errors(predictions))).sum(axis=0),
     }
     overall = {truth.score_name: truth.overall(predictions)}
-    remarks, sections = [], []
     if truth.one_class:
-        names, counts = np.unique(truth.y.astype(str), return_counts=True)
-        remarks.append(
-            f"The most frequent class of this table, {shown(names[counts.argmax()])}, "
-            f"is that of {counts.max() / len(truth.y):.4f} of the rows."
-        )
-        classes = final.classes_.astype(str)
-        known = np.isin(truth.y.astype(str), classes)
-        if not known.all():
-            new = listing(np.unique(truth.y[~known].astype(str)), 5)
-            remarks.append(
-                f"{int((~known).sum())} rows are of classes that the model does not "
-                f"know, {new}. They count as errors, and are not in the log loss."
-            )
-        if p is not None and known.any():
-            loss = _log_loss(truth.y[known].astype(str), p[known], classes)
-            of_known = np.unique(truth.y[known].astype(str), return_counts=True)[1]
-            entropy = stats.entropy(of_known)
-            remarks.append(
-                f"The log loss of a row is {loss:.4f}; that of always giving the "
-                f"frequencies of these rows {entropy:.4f}."
-            )
+        remarks, known = _of_classes(truth.y, p, model.pipeline[-1].classes_)
+        sections = []
         if model.class_tree is not None and known.all():
-            held_out = HeldOutClasses(
-                model.class_tree, truth.y, {"accuracy": predictions}, "accuracy"
-            )
-            levels = aligned(held_out.levels())
-            sections.append(section("Accuracy by level", levels))
-            sections.append(
-                section("Largest confusions between relatives", held_out.confusions())
-            )
-    else:
-        columns["most frequent"] = np.array(
-            [max(m := mean_of_known(column), 1 - m) for column in truth.y.T]
+            sections = _of_tree(model.class_tree, truth.y, predictions)
+        return TableScores(truth, columns, {}, overall, remarks, sections)
+    shares = column_means(truth.y)
+    columns["most frequent"] = np.maximum(shares, 1 - shares)
+    overall["most frequent"] = mean_of_known(columns["most frequent"])
+    if p is not None:
+        columns["log loss"] = log_loss(truth.y, p, multioutput="raw_values")
+        overall["log loss"] = mean_of_known(columns["log loss"])
+    return TableScores(truth, columns, {}, overall, [], [])
+
+
+def _of_classes(
+    y: np.ndarray, p: np.ndarray | None, classes: np.ndarray
+) -> tuple[list[str], np.ndarray]:
+    """Return sentences, and whether the model knows the class of each row."""
+    names, counts = np.unique(y.astype(str), return_counts=True)
+    remarks = [
+        f"The most frequent class of this table, {shown(names[counts.argmax()])}, is "
+        f"that of {counts.max() / len(y):.4f} of the rows."
+    ]
+    known = np.isin(y.astype(str), classes.astype(str))
+    if not known.all():
+        new = listing(np.unique(y[~known].astype(str)), 5)
+        remarks.append(
+            f"{int((~known).sum())} rows are of classes that the model does not know, "
+            f"{new}. They count as errors, and are not in the log loss."
         )
-        if p is not None:
-            loss = log_loss(truth.y, p, multioutput="raw_values")
-            columns["log loss"] = loss
-            overall["log loss"] = mean_of_known(loss)
-        overall["most frequent"] = mean_of_known(columns["most frequent"])
-    return TableScores(truth, predictions, columns, {}, overall, remarks, sections)
+    if p is not None and known.any():
+        order = np.argsort(classes)
+        loss = log_loss(y[known], p[known][:, order], labels=classes[order])
+        counts = np.unique(y[known].astype(str), return_counts=True)[1]
+        remarks.append(
+            f"The log loss of a row is {loss:.4f}; that of always giving the "
+            f"frequencies of these rows {stats.entropy(counts):.4f}."
+        )
+    return remarks, known
+
+
+def _of_tree(tree: ClassTree, y: np.ndarray, predictions: Any) -> list[str]:
+    """Return sections about the levels of a tree of the classes."""
+    found = HeldOutClasses(tree, y, {"accuracy": predictions}, "accuracy")
+    return [
+        section("Accuracy by level", aligned(found.levels())),
+        section("Largest confusions between relatives", found.confusions()),
+    ]
 
 
 def _as_in_the_fit(model: TableModel, labels: np.ndarray) -> np.ndarray:
@@ -249,9 +256,3 @@ def _as_in_the_fit(model: TableModel, labels: np.ndarray) -> np.ndarray:
     if kind == "number":  # whole numbers
         return labels.astype(np.float64).astype(np.int64)
     return labels.astype(bool if kind == "boolean" else str)
-
-
-def _log_loss(y: np.ndarray, p: np.ndarray, classes: np.ndarray) -> float:
-    order = np.argsort(classes)
-    own = p[np.arange(len(y)), order[np.searchsorted(classes[order], y)]]
-    return float(-np.mean(np.log(np.maximum(own, np.finfo(float).tiny))))

@@ -248,7 +248,7 @@ def _on_the_same_rows(
 ) -> dict[str, Any]:
     """Return predictions, NaN where one of the needed ones is missing."""
     missing = [one != one for one in needed.values()]  # noqa: PLR0124  (NaN)
-    unknown = np.any(missing, axis=0)
+    unknown = np.any(missing, axis=0).astype(bool)
     return {
         name: np.where(unknown, np.nan, one.reshape(unknown.shape))
         for name, one in predictions.items()

@@ -18,13 +18,12 @@ _IF_NEW = "Scores of rows that the model was fitted to are too good."
 
 @dataclass(frozen=True)
 class TableScores:
-    """What a model predicts of a table, and what is true.
+    """How well a model predicts a table.
 
     Attributes
     ----------
     truth : Truth
-    predictions : array
-        In the form of the targets.
+        The targets of the table.
     columns : dict of str to array (n_outputs,)
         Scores and counts of the outputs.
     errors : dict of str to array (n_outputs,)
@@ -38,7 +37,6 @@ class TableScores:
     """
 
     truth: Truth
-    predictions: Any
     columns: Mapping[str, np.ndarray]
     errors: Mapping[str, np.ndarray]
     overall: Mapping[str, float]

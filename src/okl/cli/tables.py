@@ -102,9 +102,9 @@ def read_table(
             types_of: dict[str, Any] = {"dtype": dict.fromkeys(text_columns, str)}
             separator = written.separator_of(path, suffix)
             types_of |= {"decimal": written.decimal}
+            with _opened(path, "rb") as lines:
+                check_encoding(path, lines)
             if written.separator is None:
-                with _opened(path, "rb") as lines:
-                    check_encoding(path, lines)
                 with _lines(path) as lines:
                     check_separator(path, lines, separator)
             table = _read_text(path, separator, types_of)
@@ -203,8 +203,6 @@ def write_matrix(matrix: np.ndarray, names: Sequence[str], path: Path) -> None:
 
 
 def _read_text(path: Path, separator: str, types_of: dict[str, Any]) -> pd.DataFrame:
-    with _opened(path, "rb") as lines:
-        check_encoding(path, lines)
     how: dict[str, Any] = {
         "sep": separator,
         "compression": "gzip" if _is_compressed(path) else None,

@@ -94,10 +94,9 @@ class Truth:
         NaN for an output that was observed, or predicted, too rarely.
         """
         errors = self.errors(predictions)
-        counts = (~np.isnan(errors)).sum(axis=0)
         if self.measure is None:
-            wrong = np.nansum(errors, axis=0) / np.maximum(counts, 1)
-            return np.where(counts > 0, 1 - wrong, np.nan)
+            return 1 - column_means(errors)
+        counts = (~np.isnan(errors)).sum(axis=0)
         if self.task is None:
             if counts.max() < 2:
                 return np.full(len(self.outputs), np.nan)

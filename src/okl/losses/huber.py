@@ -29,7 +29,7 @@ class Huber(Separable):
         outputs first: delta is then in units of ``y_scale_``, which are the standard
         deviations of normal targets and hardly change with a few outliers; with
         ``normalize_y=False`` it is in the units of the targets. None is 1.35, at which
-        the median of normal errors is estimated with 95 % of the precision of their
+        the middle of normal errors is estimated with 95 % of the precision of their
         mean; `OutputKernelRegressorCV` that learns a kernel takes 1.35 times the
         typical size of errors instead (``loss_``), at least 0.2 and at most 1.35 times
         that of targets: where most of the spread is explained, an outlier is known by

@@ -33,7 +33,7 @@ from okl.selection.linear_plus import scaled
 from okl.selection.outliers import (
     near_medians,
     near_predictions,
-    typical_distance,
+    predicted_without,
     typical_error,
 )
 from okl.selection.path import largest_alpha
@@ -131,10 +131,11 @@ def learn_kernel(
         observed, near, found.kernel, X, noise, fit_intercept=fit_intercept
     )
     found, noise = learned(nearer, [])
-    error = typical_error(
-        observed, nearer, found.kernel, X, noise, fit_intercept=fit_intercept
+    centres = predicted_without(
+        nearer, found.kernel, X, noise, fit_intercept=fit_intercept
     )
-    return replace(found, errors=(error, typical_distance(observed)))
+    sizes = typical_error(observed, centres), typical_error(observed)
+    return replace(found, errors=sizes)
 
 
 def _learned(

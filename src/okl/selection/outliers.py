@@ -57,54 +57,33 @@ def near_predictions(
         The variance of their noise.
     fit_intercept : bool
     """
-    centres = _predictions(near, kernel, X, alpha, fit_intercept=fit_intercept)
+    centres = predicted_without(near, kernel, X, alpha, fit_intercept=fit_intercept)
     return _near(observed, centres, _OF_PREDICTION)
 
 
-def typical_distance(observed: Observed) -> float:
-    """Return the standard deviation of normal targets as far from their median.
-
-    That is the median distance from it, of all outputs.
-    """
-    medians = weighted_quantile(observed.targets, 0.5, observed.weights)
-    return _typical(observed, medians)
-
-
-def typical_error(
-    observed: Observed,
-    near: Observed,
-    kernel: Kernel,
-    X: np.ndarray,
-    alpha: float,
-    *,
-    fit_intercept: bool,
-) -> float:
-    """Return the standard deviation of normal errors with the median size of these.
-
-    Parameters are those of `near_predictions`; the errors are those of the targets as
-    they are, of all outputs.
-    """
-    centres = _predictions(near, kernel, X, alpha, fit_intercept=fit_intercept)
-    return _typical(observed, centres)
-
-
-def _typical(observed: Observed, centres: np.ndarray) -> float:
-    """Return the standard deviation of normal errors with the median size of these."""
-    errors = np.abs(observed.targets - centres)
-    weights = observed.weights
-    if weights is not None:
-        weights = np.broadcast_to(weights, errors.shape).reshape(-1, 1)
-    middle = weighted_quantile(errors.reshape(-1, 1), 0.5, weights)
-    return float(middle[0]) / _MIDDLE_OF_NORMAL
-
-
-def _predictions(
+def predicted_without(
     near: Observed, kernel: Kernel, X: np.ndarray, alpha: float, *, fit_intercept: bool
 ) -> np.ndarray:
     """Return what rows are predicted where they are left out one by one."""
     criterion = LeaveOneOutError(near, fit_intercept=fit_intercept)
     residuals = criterion.residuals(Dense(kernel(X)), alpha, Identity())
     return np.asarray(near.targets - residuals)
+
+
+def typical_error(observed: Observed, centres: np.ndarray | None = None) -> float:
+    """Return how far targets are from centres, as a standard deviation.
+
+    That is the one of normal errors with the same median size, of all outputs. Without
+    centres it is the distance from the medians of the outputs.
+    """
+    weights = observed.weights
+    if centres is None:
+        centres = weighted_quantile(observed.targets, 0.5, weights)
+    errors = np.abs(observed.targets - centres)
+    if weights is not None:
+        weights = np.broadcast_to(weights, errors.shape).reshape(-1, 1)
+    middle = weighted_quantile(errors.reshape(-1, 1), 0.5, weights)
+    return float(middle[0]) / _MIDDLE_OF_NORMAL
 
 
 def _near(observed: Observed, centres: np.ndarray, limit: float) -> Observed:
